@@ -69,6 +69,12 @@ INPUTS = {
     "batch too large": ("batch", [(name, tensor([[1] * 4] * 5)) for name in "AB"]),
     "batch too large, rows wrong": ("batch", [(n, tensor([[1]] * 5)) for n in "AB"]),
     "batch of none": ("batch", [(name, fp32((0, 4), 0)) for name in "AB"]),
+    "batch of no texts": ("script_again_batched", [("CODE", texts(shape=(0, 1)))]),
+    "batches of wildcards": ("batch", [(name, fp32((-1, 4), 16)) for name in "AB"]),
+    "batch of wildcard, texts": (
+        "script_again_batched",
+        [("CODE", texts("a", shape=(-1, 1)))],
+    ),
     "batch, rows too long": ("batch", [(name, tensor([[1] * 5])) for name in "AB"]),
     "batch, rank too high": ("batch", [(name, tensor([[[1] * 4]])) for name in "AB"]),
     "batch, scalars": ("batch", [(name, fp32((), 4)) for name in "AB"]),
@@ -135,6 +141,7 @@ INPUTS = {
         "batches differ": "r3.2/batch-sizes-differ-between-inputs",
         "batch too large, rows wrong": "r3.2/batch-too-large-reported-before-the",
         "batch of none": "r3.2/batch-0-0-2-on-a",
+        "batch of no texts": "r3.2/batch-0-0-2-on-a",
         "rows of length zero": "r3.2/zero-dim-on-a-variable-dim",
         "wildcard given": "r3.2/dim-1-in-a-request",
         "too few bytes": "r3.2/byte-size-mismatch-binary-raw",
@@ -153,6 +160,25 @@ def test_inputs_are_checked(agree, model, inputs):
         return target.infer(Request(model, inputs))
 
     agree(case)
+
+
+def refused(known, seen):
+    """Assert that blsnb refuses what the model receives without its batch axis."""
+    assert [["SUM", "FP32", [4], "00" * 16]] == known["outputs"]
+    text = "input 'B' for model 'batch' has no rows; expected at least 1"
+    assert ["INVALID_ARGUMENT", f"[request id: <id_unknown>] {text}"] == seen["error"]
+
+
+def test_a_batch_of_none_with_the_bytes_of_a_row(agree):
+    """Triton takes the rest of the shape for the whole."""
+
+    def case(target):
+        target.load("batch")
+        inputs = [(name, fp32((0, 4), 16)) for name in "AB"]
+        return target.infer(Request("batch", inputs))
+
+    reason = "a batch of no rows is refused unless its data are those of one row"
+    agree(case, deviates=reason, ours=refused)
 
 
 REQUESTS = {

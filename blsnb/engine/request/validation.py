@@ -118,7 +118,7 @@ class RequestValidator:
         for ref in inputs.values():
             self._check_tensor(ref, request)
             if message.raw:
-                self._check_bytes(ref, request)
+                self._check_bytes(ref, self._counted_shape(ref), request)
 
     def _by_name(self, message: RequestMessage, request: str) -> dict[str, TensorRef]:
         """Return the inputs in the order in which Triton visits them."""
@@ -184,8 +184,9 @@ class RequestValidator:
                     f"{request}input '{ref.name}' batch size does not match other "
                     f"inputs for '{self._model}'"
                 )
-            batch_size = ref.shape[0]
-        if batch_size > self._max_batch_size:
+            batch_size = _counted(ref.shape[0])
+        largest = max((ref.shape[0] for ref in inputs.values()), default=0)
+        if largest > self._max_batch_size:
             raise RequestError(
                 f"{request}inference request batch-size must be <= "
                 f"{self._max_batch_size} for '{self._model}'",
@@ -202,9 +203,13 @@ class RequestValidator:
                 advice=datatype_advice(ref, spec),
             )
         self._check_shape(ref, expected, request)
-        if self._max_batch_size and ref.shape[0] == 0 and ref.dtype is not BYTES:
-            row = math.prod(ref.shape[1:]) * ref.dtype.byte_size
-            self._refuse_size(ref, row, request)
+        if self._max_batch_size and ref.shape[0] == 0:
+            # Triton takes the rest of the shape for that of the whole tensor.
+            self._check_bytes(ref, ref.shape[1:], request)
+            raise RequestError(
+                f"{request}input '{ref.name}' for model '{self._model}' has no rows; "
+                "expected at least 1"
+            )
 
     def _check_shape(self, ref: TensorRef, expected: Shape, request: str) -> None:
         rank_fits = len(ref.shape) == len(expected)
@@ -223,12 +228,18 @@ class RequestValidator:
                 advice=shape_advice(ref.shape, expected, bool(self._max_batch_size)),
             )
 
-    def _check_bytes(self, ref: TensorRef, request: str) -> None:
-        """Check the byte size of a client's tensor against its shape."""
+    def _counted_shape(self, ref: TensorRef) -> Shape:
+        """Return the shape by which Triton counts a client's elements."""
+        if not self._max_batch_size:
+            return ref.shape
+        return (_counted(ref.shape[0]), *ref.shape[1:])
+
+    def _check_bytes(self, ref: TensorRef, shape: Shape, request: str) -> None:
+        """Check the byte size of a tensor against its shape."""
         if ref.dtype is BYTES:
-            self._check_strings(ref, request)
+            self._check_strings(ref, math.prod(shape), request)
             return
-        size = math.prod(ref.shape) * ref.dtype.byte_size
+        size = math.prod(shape) * ref.dtype.byte_size
         if ref.byte_size != size:
             self._refuse_size(ref, size, request)
 
@@ -242,10 +253,9 @@ class RequestValidator:
             f"'{self._model}'. Expected {said}, got {ref.byte_size}"
         )
 
-    def _check_strings(self, ref: TensorRef, request: str) -> None:
+    def _check_strings(self, ref: TensorRef, wanted: int, request: str) -> None:
         whose = f"inference input '{ref.name}' for model '{self._model}'"
         data = bytes(ref.data or b"")
-        wanted = math.prod(ref.shape)
         count = offset = length = left = 0
         while offset < len(data):
             if count >= wanted:
@@ -274,6 +284,11 @@ class RequestValidator:
                 f"incomplete string data for inference input '{ref.name}', expecting "
                 f"string of length {length} but only {left} bytes available"
             )
+
+
+def _counted(batch_size: int) -> int:
+    """Return a batch size as Triton stores it: in 32 bits without a sign."""
+    return batch_size + 2**32 if batch_size < 0 else batch_size
 
 
 def _quoted(names: list[str]) -> str:
