@@ -40,7 +40,7 @@ def run(words: Sequence[str]) -> int:
     except trace_files.TraceFilesError as error:
         raise CommandError(str(error)) from error
     if lines:
-        print("\n".join(lines))
+        print("".join(f"{line}\n" for line in lines if line), end="")
         return 0
     for trace in traces[:_MAX_SHOWN]:
         print(f"{tree(trace)}\n")

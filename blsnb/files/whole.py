@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from blsnb.files.owned import owned_file, sweep
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[Path]:
+    """Yield a path to write to, for a file that a user names; see `whole_file`.
+
+    A link is followed, and an existing file keeps its permissions. A pipe or a device,
+    such as ``/dev/stdout``, is written directly: a rename would replace it.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    with whole_file(target) as partial:
+        if target.exists():
+            shutil.copymode(target, partial)
+        yield partial
 
 
 @contextmanager

@@ -41,12 +41,12 @@ class Parity(Agreement):
         OSError
             The file cannot be written; an existing file is unchanged.
         """
-        from blsnb.files.whole import whole_file
+        from blsnb.files.whole import output_file
         from blsnb.parity import page
 
         path = Path(path).expanduser()
         if path.suffix.lower() != ".html":
             raise ValueError(f"a parity is saved as .html, not {path.suffix!r}")
-        with whole_file(path) as partial:
+        with output_file(path) as partial:
             partial.write_text(page.whole(self), encoding="utf-8")
         return path

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def save_page(path: Path, shown: AnyTrace) -> None:
     """Write a run or a comparison as a web page, completely or not at all."""
     # Deferred: a saved run needs no view.
-    from blsnb.files.whole import whole_file
+    from blsnb.files.whole import output_file
     from blsnb.views.documents import document
 
-    with whole_file(path) as partial:
+    with output_file(path) as partial:
         partial.write_text(document.page(shown), encoding="utf-8")
 
 

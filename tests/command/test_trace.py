@@ -89,6 +89,20 @@ def test_a_run_is_written_instead(saved, tmp_path, blsnb):
     assert 1 == len(load_trace(triton))
 
 
+@pytest.mark.parametrize("option", ["--html", "--svg", "--perfetto", "--output"])
+def test_a_run_is_written_to_a_pipe(saved, option, process):
+    """Nothing else is in what the next command reads, and the pipe stays one."""
+    whole, stdout = saved.with_suffix(".whole"), saved.with_suffix(".stdout")
+    # What /dev/stdout is.
+    stdout.symlink_to("/proc/self/fd/1")
+    process("trace", saved, option, whole)
+    ended = process("trace", saved, option, stdout)
+
+    assert (0, "") == (ended.status, ended.stderr)
+    assert whole.read_text(encoding="utf-8") == ended.stdout
+    assert stdout.is_symlink()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from blsnb.files.whole import whole_file
+from blsnb.files.whole import output_file, whole_file
 
 
 def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
@@ -37,3 +39,41 @@ def test_an_error_of_the_writer_is_raised_unchanged(tmp_path):
     assert str(tmp_path / "other") == error.value.filename
     assert "what was there" == path.read_text()
     assert [path] == list(tmp_path.iterdir())
+
+
+def test_the_target_of_a_link_is_written(tmp_path):
+    """The link still leads to it, also when it did not exist."""
+    link, target = tmp_path / "latest.html", tmp_path / "monday.html"
+    link.symlink_to(target.name)
+    for text in ("first", "second"):
+        with output_file(link) as partial:
+            partial.write_text(text)
+
+        assert (True, text) == (link.is_symlink(), target.read_text())
+    assert [link, target] == sorted(tmp_path.iterdir())
+
+
+def test_permissions_of_an_existing_file_stay(tmp_path):
+    """A private file is private while it is written, and afterwards."""
+    path = tmp_path / "run.html"
+    path.touch(mode=0o600)
+    with output_file(path) as partial:
+        assert 0o600 == partial.stat().st_mode & 0o777
+        partial.write_text("text")
+
+    assert (0o600, "text") == (path.stat().st_mode & 0o777, path.read_text())
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path):
+    """A device is neither: /dev/stdout and /dev/null are the machine's."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with output_file(path) as same:
+            same.write_text("text")
+
+        assert b"text" == os.read(reader, 100)
+        assert path.is_fifo()
+    finally:
+        os.close(reader)

@@ -67,7 +67,7 @@ def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
 
 
 def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
-    """Write the requested files and return a line about each."""
+    """Write the requested files and return a line about each; "" for a pipe."""
     wanted = [
         (given.output, given.format),
         (given.perfetto, "perfetto"),
@@ -78,17 +78,20 @@ def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
 
 
 def _written(traces: Sequence[Trace], path: Path, form: str) -> str:
-    from blsnb.files.whole import whole_file
+    from blsnb.files.whole import output_file
     from blsnb.trace.files.export import write_traces
 
     try:
         if form in FORMATS:
             write_traces(traces, path, form)
         else:
-            with whole_file(path) as partial:
+            with output_file(path) as partial:
                 partial.write_text(_drawn(traces, path, form), encoding="utf-8")
     except OSError as error:
         raise TraceFilesError(f"{path} cannot be written: {error}") from error
+    if not path.is_file():
+        # A line about /dev/stdout would be part of what was written there.
+        return ""
     return f"{path}: {path.stat().st_size:,} bytes; {_OPENS[form]}."
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from blsnb.files.whole import whole_file
+from blsnb.files.whole import output_file
 from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.json_form import triton_json
@@ -40,7 +40,7 @@ def write_traces(
         raise ValueError(f"format={format!r} is not valid; expected {known}")
     path = Path(path).expanduser()
     with (
-        whole_file(path) as partial,
+        output_file(path) as partial,
         partial.open("w", encoding="utf-8", newline="\n") as file,
     ):
         file.writelines(FORMATS[format](traces))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
-from blsnb.files.whole import whole_file
+from blsnb.files.whole import output_file
 from blsnb.options import options
 from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
@@ -107,7 +107,7 @@ def write_run(
         trace.run_id, trace.title, trace.request_id, trace.clock, trace.recording
     )
     with (
-        whole_file(Path(path)) as partial,
+        output_file(Path(path)) as partial,
         RunWriter(partial.open("wb"), head, budget_bytes) as writer,
     ):
         writer.models(trace.models)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blsnb.files.whole import whole_file
+from blsnb.files.whole import output_file
 from blsnb.printable import printable
 from blsnb.trace.events import ModelInfo
 from blsnb.trace.profiles.samples import (
@@ -104,7 +104,7 @@ class RunProfile:
         """
         path = Path(path).expanduser()
         text = json.dumps(speedscope(self.samples))
-        with whole_file(path) as partial:
+        with output_file(path) as partial:
             partial.write_text(text, encoding="utf-8")
         return path
 
