@@ -41,13 +41,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="triton",
         help="format of --output (triton)",
     )
-    add("--output", metavar="FILE", type=Path, help="file to write in that format")
+    add("--output", metavar="FILE", type=_path, help="file to write in that format")
     for name, what in (
         ("html", "write a web page that shows the run and needs no network"),
         ("svg", "write a picture of the run"),
         ("perfetto", "write what https://ui.perfetto.dev opens"),
     ):
-        add(f"--{name}", metavar="FILE", type=Path, help=what)
+        add(f"--{name}", metavar="FILE", type=_path, help=what)
+
+
+def _path(word: str) -> Path:
+    return Path(word).expanduser()
 
 
 def read(path: str) -> list[Run]:

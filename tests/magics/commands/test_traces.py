@@ -121,6 +121,16 @@ def test_a_run_is_written_as_a_page_and_as_a_picture(used, tmp_path):
     assert "traceEvents" in json.loads(events.read_text())
 
 
+def test_a_run_is_written_to_the_home_folder(used, tmp_path, monkeypatch):
+    """A notebook has no shell that expands ~."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    ran = used.run("%triton trace run --output ~/triton.json --html ~/run.html")
+
+    assert "" == ran.stderr
+    assert 2 == ran.stdout.count(" bytes; ")
+    assert {"run.html", "triton.json"} == {each.name for each in tmp_path.iterdir()}
+
+
 def test_one_run_of_several_is_chosen(notebook, tmp_path):
     """A page shows one run; the error names the possible numbers."""
     file, page = RECORDED / "triton_2.51.0.json", tmp_path / "run.html"
