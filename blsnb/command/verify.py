@@ -49,8 +49,8 @@ def run(words: Sequence[str]) -> int:
         raise CommandError(str(error)) from error
     print(parity)
     if given.html is not None:
-        parity.save(given.html)
-        print(f"{given.html}: {given.html.stat().st_size:,} bytes; a browser opens it.")
+        page = parity.save(given.html)
+        print(f"{page}: {page.stat().st_size:,} bytes; a browser opens it.")
     return parity.exit_code
 
 

@@ -72,6 +72,16 @@ def test_different_responses_are_status_one(models, target, server, tmp_path, bl
     assert 0 == blsnb("verify", *words, "--atol", "2").status
 
 
+def test_a_page_may_be_in_the_home_folder(models, target, tmp_path, blsnb, monkeypatch):
+    """Shells do not expand ~ after an equals sign."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    words = [models, "outer", "X=np.float32([1, 2])", "--target", target]
+    ended = blsnb("verify", *words, "--html=~/page.html")
+
+    assert 0 == ended.status
+    assert f"{tmp_path / 'page.html'}: " in ended.stdout
+
+
 def test_options_may_stand_anywhere_and_requests_in_a_file(
     models, target, blsnb, tmp_path
 ):
