@@ -101,7 +101,9 @@ class DefineMagics(Magics):
             f"{given.version}/{path}": content
             for path, content in extra_files(given.file).items()
         }
-        files[checked.CONFIG] = written.text or None
+        # A file of the user's stays, also an empty one.
+        is_file = written.text or written.base is not None
+        files[checked.CONFIG] = written.text if is_file else None
         main = f"{given.version}/model.py"
         self._change(given.name, {main: cell, **files}, main, cell, given.quiet)
         self._written[given.name] = written

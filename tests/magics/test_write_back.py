@@ -155,6 +155,27 @@ def test_an_unchanged_text_keeps_its_bytes(notebook, tmp_path):
     assert original.replace(b"* 2", b"* 3") == file.read_bytes()
 
 
+def test_an_empty_configuration_is_not_removed(notebook, tmp_path):
+    """A cell with the source alone has changed the source alone."""
+    file = make(tmp_path / "models")
+    config = file.parents[1] / "config.pbtxt"
+    config.write_text("")
+    completed = """
+    @staticmethod
+    def auto_complete_config(config):
+        config.add_input({"name": "X", "data_type": "TYPE_FP32", "dims": [-1]})
+        config.add_output({"name": "Y", "data_type": "TYPE_FP32", "dims": [-1]})
+        return config
+"""
+    file.write_text(SOURCE + completed)
+    notebook.run(f"%triton import {tmp_path / 'models'}")
+    notebook.run(CELL + times(3) + completed)
+    notebook.run("%triton export --in-place")
+
+    assert "x * 3" in file.read_text()
+    assert "" == config.read_text()
+
+
 def test_a_file_that_changed_in_the_folder_too_is_not_overwritten(repository):
     """The error has both changes; nothing was written, of no model."""
     root, file, notebook = repository
