@@ -224,7 +224,8 @@ class DefineMagics(Magics):
         file = self._path(name, checked.CONFIG)
         if directory is not None:
             file = directory.path / checked.CONFIG
-        return file.read_text("utf-8") if file.is_file() else None
+        # Comments may contain any bytes, which stay as they are.
+        return file.read_text("utf-8", "surrogateescape") if file.is_file() else None
 
     def _configuration(
         self, given: argparse.Namespace, namespace: Mapping[str, Any]

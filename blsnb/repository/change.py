@@ -206,7 +206,10 @@ def _fill(path: Path, content: FileContent) -> None:
 
 
 def _encoded(content: str | bytes) -> bytes:
-    return content.encode("utf-8") if isinstance(content, str) else content
+    if isinstance(content, bytes):
+        return content
+    # The surrogates of a configuration are bytes of its comments.
+    return content.encode("utf-8", "surrogateescape")
 
 
 def _same_file(source: Path, copy: Path) -> bool:

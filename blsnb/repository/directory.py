@@ -118,7 +118,7 @@ class ModelDirectory(NamedTuple):
         Raises
         ------
         ModelConfigError
-            The text is not a configuration, or not UTF-8.
+            The text is not a configuration, or not UTF-8 outside of its comments.
         """
         if self.override is not None:
             return self.override
@@ -129,16 +129,14 @@ class ModelDirectory(NamedTuple):
             if not file.is_file() and not file.is_dir():
                 # Opening a pipe could block forever.
                 raise OSError(errno.EINVAL, "Not a file")
-            text = file.read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError as error:
             raise _unreadable(file, error) from error
-        except UnicodeDecodeError as error:
-            raise ModelConfigError(
-                f"failed to read text proto from {file}",
-                code="INTERNAL",
-                advice=f"The file is not UTF-8 text: {error}.",
-            ) from error
-        return parse_pbtxt(text, path=str(file))
+        try:
+            return parse_pbtxt(text, path=str(file))
+        except ModelConfigError as error:
+            error.advice += _not_utf8(text)
+            raise
 
     def files(self) -> Files:
         """Return time and size of the folder and of everything in it, by path.
@@ -292,6 +290,16 @@ def is_version_changed(
 def sources(files: Files) -> dict[str, Stamp]:
     """Return the files that users edit: Python files and configurations."""
     return {path: files[path] for path in files if path.endswith(_SOURCES)}
+
+
+def _not_utf8(text: str) -> str:
+    """Return advice on bytes that are not UTF-8; empty without any."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        return f"\nLine {line} is not UTF-8 text, which only comments may be."
+    return ""
 
 
 def _unreadable(file: Path, error: OSError) -> ModelConfigError:

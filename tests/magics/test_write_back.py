@@ -176,6 +176,23 @@ def test_an_empty_configuration_is_not_removed(notebook, tmp_path):
     assert "" == config.read_text()
 
 
+def test_a_comment_in_another_encoding_keeps_its_bytes(notebook, tmp_path):
+    """Also where an option of a cell changes the configuration."""
+    file = make(tmp_path / "models")
+    config = file.parents[1] / "config.pbtxt"
+    original = b"# caf\xe9\n" + config.read_bytes()
+    config.write_bytes(original)
+    notebook.run(f"%triton import {tmp_path / 'models'}")
+    notebook.run(CELL + times(3))
+    notebook.run("%triton export --in-place")
+    assert original == config.read_bytes()
+
+    notebook.run("%%triton_model double --instances 2\n" + times(4))
+    notebook.run("%triton export --in-place")
+    assert config.read_bytes().startswith(b"# caf\xe9\n")
+    assert b"count: 2" in config.read_bytes()
+
+
 def test_a_file_that_changed_in_the_folder_too_is_not_overwritten(repository):
     """The error has both changes; nothing was written, of no model."""
     root, file, notebook = repository

@@ -139,6 +139,20 @@ def test_a_configuration_that_is_no_text_names_its_file(folder):
     assert "UTF-8" in caught.value.advice
 
 
+def test_comments_of_a_configuration_may_contain_any_bytes(folder):
+    """Triton skips them, too; elsewhere such bytes are refused, with their line."""
+    folder.config_file.write_bytes(b"# caf\xe9\nmax_batch_size: 4")
+
+    assert 4 == folder.config().max_batch_size
+    folder.config_file.write_bytes(b'max_batch_size: 4\nname: "caf\xe9"')
+    with pytest.raises(ModelConfigError) as caught:
+        folder.config()
+
+    assert caught.value.advice.endswith(
+        "Line 2 is not UTF-8 text, which only comments may be."
+    )
+
+
 def test_a_configuration_that_cannot_be_read_names_its_file(folder):
     """Here it is a folder, with which Triton ends."""
     folder.config_file.mkdir()
