@@ -1,4 +1,4 @@
-"""Server: an in-process Triton server for Python code."""
+"""An in-process Triton server for Python code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LineFault: run something at a chosen line of blsnb."""
+"""Faults at a chosen line of blsnb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interrupt: press Ctrl-C while a model is running."""
+"""Ctrl-C while a model is running."""
 
 from __future__ import annotations
 

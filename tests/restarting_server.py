@@ -1,4 +1,4 @@
-"""RestartingServer: a real server for several tests, restarted after a crash."""
+"""A real server for several tests, restarted after a crash."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import builtins
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ CLASSES = [
 ]
 # Only IPython calls them.
 HOOKS = {"load_ipython_extension", "unload_ipython_extension"}
+ROOT = Path(__file__).parents[1]
 OF_OTHERS = {"self", "cls", "args", "kwargs"}
 """Arguments that Python passes."""
 
@@ -120,3 +122,15 @@ def test_a_docstring_begins_with_one_sentence(name):
     assert first.endswith(".")
     assert first[0].isupper()
     assert not rest or not rest[0]
+
+
+def test_no_module_begins_with_a_title():
+    """It says what the file is for; its name is above it anyway."""
+    titled = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("blsnb", "tests", "benchmarks")
+        for path in ROOT.joinpath(folder).rglob("*.py")
+        if re.match(r'"""\w+: ', path.read_text("utf-8", errors="replace"))
+    ]
+
+    assert [] == titled

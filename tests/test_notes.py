@@ -1,4 +1,4 @@
-"""Notes: what Triton lets pass in a run, said to its author; or not, if unwanted."""
+"""What Triton lets pass in a run, said to its author; or not, if unwanted."""
 
 from __future__ import annotations
 

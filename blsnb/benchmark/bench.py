@@ -1,4 +1,4 @@
-"""Bench: measurements of a model under load, as rows, a table and a figure."""
+"""Measurements of a model under load, as rows, a table and a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monitor: polls a server as long as a page displays it."""
+"""Polls of a server as long as a page displays it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InstanceBackend: what the code of one instance can do with the engine."""
+"""What the code of one instance can do with the engine."""
 
 from __future__ import annotations
 

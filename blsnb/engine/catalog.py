@@ -1,4 +1,4 @@
-"""Catalog: which model versions serve, and in which state the others are."""
+"""Which model versions serve, and in which state the others are."""
 
 from __future__ import annotations
 

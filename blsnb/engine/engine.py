@@ -1,4 +1,4 @@
-"""Engine: the models in service, and what runs requests on them."""
+"""The models in service, and what runs requests on them."""
 
 from __future__ import annotations
 

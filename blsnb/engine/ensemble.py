@@ -1,4 +1,4 @@
-"""ServedEnsemble: one version of an ensemble, which runs the steps of its requests."""
+"""One version of an ensemble, which runs the steps of its requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading: the values of all counters of a server at one moment."""
+"""The values of all counters of a server at one moment."""
 
 from __future__ import annotations
 

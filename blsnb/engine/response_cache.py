@@ -1,4 +1,4 @@
-"""ResponseCache: outputs of models by the bytes of their inputs."""
+"""Outputs of models by the bytes of their inputs."""
 
 from __future__ import annotations
 

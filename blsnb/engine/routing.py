@@ -1,4 +1,4 @@
-"""Router: runs each request on its model and records the call."""
+"""The way of each request to its model, and the record of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Served: one version of a model or an ensemble in service."""
+"""One version of a model or an ensemble in service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: how a server's engine loads models and runs requests."""
+"""How a server's engine loads models and runs requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ServedVersion: one version of a model with instances."""
+"""One version of a model with instances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journal: a file of results from which an evaluation continues.
+"""A file of results from which an evaluation continues.
 
 Results are appended in chunks with checksums, as in a run file. A process that is
 killed loses at most the results that it was writing; nothing is unpickled.

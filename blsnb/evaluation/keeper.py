@@ -1,4 +1,4 @@
-"""Keeper: decides which runs of an evaluation are kept whole."""
+"""Which runs of an evaluation are kept whole."""
 
 from __future__ import annotations
 

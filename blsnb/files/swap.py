@@ -1,4 +1,4 @@
-"""Swap: replace a file or folder by a staged one in one step, reversibly."""
+"""A file or folder replaced by a staged one in one step, reversibly."""
 
 from __future__ import annotations
 

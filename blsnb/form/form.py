@@ -1,4 +1,4 @@
-"""Form: a model's inputs as widgets, and the request that they make."""
+"""A model's inputs as widgets, and the request that they make."""
 
 from __future__ import annotations
 

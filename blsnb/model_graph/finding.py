@@ -1,4 +1,4 @@
-"""Finding: a probable fault of a model, found without a run."""
+"""A probable fault of a model, found without a run."""
 
 from __future__ import annotations
 

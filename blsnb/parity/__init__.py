@@ -1,1 +1,1 @@
-"""Parity: the same request on a real Triton server, compared."""
+"""The same request on a real Triton server, compared."""

@@ -1,4 +1,4 @@
-"""Exporter: sends samples of the runs of a server to an OpenTelemetry Collector."""
+"""Samples of the runs of a server, sent to an OpenTelemetry Collector."""
 
 from __future__ import annotations
 

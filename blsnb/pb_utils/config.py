@@ -1,4 +1,4 @@
-"""ModelConfig: the configuration that ``auto_complete_config`` completes."""
+"""The configuration that ``auto_complete_config`` completes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logger: a model's log, at Triton's four levels; and the events of the server."""
+"""A model's log, at Triton's four levels; and the events of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InferenceRequest: a request that a model makes or receives."""
+"""A request that a model makes or receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InferenceResponse: the outputs of a request, or its error."""
+"""The outputs of a request, or its error."""
 
 from __future__ import annotations
 

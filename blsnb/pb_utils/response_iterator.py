@@ -1,4 +1,4 @@
-"""ResponseIterator: the responses of a decoupled BLS request."""
+"""The responses of a decoupled BLS request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InferenceResponseSender: sends responses of a request, also after ``execute``."""
+"""Responses of a request that its model sends, also after ``execute``."""
 
 from __future__ import annotations
 

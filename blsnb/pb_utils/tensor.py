@@ -1,4 +1,4 @@
-"""Tensor: a named array, and its frozen value after it was sent or received."""
+"""A named array, and its frozen value after it was sent or received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ModelDirectory: the folder of one model, read as Triton reads it."""
+"""The folder of one model, read as Triton reads it."""
 
 from __future__ import annotations
 

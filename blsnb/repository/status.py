@@ -1,4 +1,4 @@
-"""ModelStatus: the status of a model for cards, tables and logs."""
+"""The status of a model for cards, tables and logs."""
 
 from __future__ import annotations
 

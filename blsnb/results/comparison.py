@@ -1,4 +1,4 @@
-"""Comparison: a run beside an earlier one."""
+"""A run beside an earlier one."""
 
 from __future__ import annotations
 

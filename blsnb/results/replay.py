@@ -1,4 +1,4 @@
-"""Replay: a recorded call as a request that can be executed again."""
+"""A recorded call as a request that can be executed again."""
 
 from __future__ import annotations
 

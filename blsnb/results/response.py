@@ -1,4 +1,4 @@
-"""Response: one response of a request."""
+"""One response of a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stream: the responses of a client request, one by one."""
+"""The responses of a client request, one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run: the result of a client request, with its trace."""
+"""The result of a client request, with its trace."""
 
 from __future__ import annotations
 

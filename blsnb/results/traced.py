@@ -1,4 +1,4 @@
-"""Traced: recorded calls as values, figures and files."""
+"""Recorded calls as values, figures and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CupyRuntime: tensors on CUDA devices. The only importer of CuPy, imported late."""
+"""Tensors on CUDA devices. The only importer of CuPy, imported late."""
 
 from __future__ import annotations
 

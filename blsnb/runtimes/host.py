@@ -1,4 +1,4 @@
-"""NumpyRuntime: all tensors are NumPy arrays in the host's memory."""
+"""Tensors as NumPy arrays in the host's memory."""
 
 from __future__ import annotations
 

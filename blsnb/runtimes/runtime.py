@@ -1,4 +1,4 @@
-"""Runtime: the arrays that tensors are made of, and the devices that hold them."""
+"""The arrays that tensors are made of, and the devices that hold them."""
 
 from __future__ import annotations
 

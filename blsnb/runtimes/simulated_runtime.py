@@ -1,4 +1,4 @@
-"""SimulatedRuntime: tensors on a device that is simulated in the host's memory."""
+"""Tensors on a device that is simulated in the host's memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving: a live server behind KServe's HTTP and gRPC interfaces."""
+"""A live server behind KServe's HTTP and gRPC interfaces."""
 
 from blsnb.serving.endpoints import Endpoints, serve
 

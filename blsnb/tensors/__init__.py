@@ -1,1 +1,1 @@
-"""Tensors: their types, values, conversions, comparisons and summaries."""
+"""Tensors, their types, values, conversions, comparisons and summaries."""

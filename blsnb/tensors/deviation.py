@@ -1,4 +1,4 @@
-"""Deviation: how much the elements of two tensors differ, exactly, and where."""
+"""How much the elements of two tensors differ, exactly, and where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeviceRef: a tensor's frozen value in the memory of a device."""
+"""A tensor's frozen value in the memory of a device."""
 
 from __future__ import annotations
 

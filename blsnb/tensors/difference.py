@@ -1,4 +1,4 @@
-"""TensorDifference: how a tensor differs from its baseline, and most at which index."""
+"""How a tensor differs from its baseline, and most at which index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory: the elements of a tensor in an array on the host or on a device."""
+"""The elements of a tensor in an array on the host or on a device."""
 
 from __future__ import annotations
 

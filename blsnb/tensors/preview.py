@@ -1,4 +1,4 @@
-"""Previews: one slice of a tensor, small enough to send and to draw."""
+"""One slice of a tensor, small enough to send and to draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorRef: the frozen value of a tensor that crossed a model boundary."""
+"""The frozen value of a tensor that crossed a model boundary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorSummary: statistics and histogram of a tensor's values."""
+"""Statistics and histogram of a tensor's values."""
 
 from __future__ import annotations
 

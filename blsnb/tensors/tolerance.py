@@ -1,4 +1,4 @@
-"""Tolerance: the permitted distance of values from those of a baseline."""
+"""The permitted distance of values from those of a baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TestedServer: the server of a test, restored at the end of the test."""
+"""The server of a test, restored at the end of the test."""
 
 from __future__ import annotations
 

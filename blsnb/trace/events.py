@@ -1,4 +1,4 @@
-"""Calls: the records of single requests, with Triton's activities and their times."""
+"""The records of single requests, with Triton's activities and their times."""
 
 from __future__ import annotations
 

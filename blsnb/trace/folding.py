@@ -1,4 +1,4 @@
-"""Folding: which calls of a long run are kept, and which are only counted."""
+"""Which calls of a long run are kept, and which are only counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaps: positions of calls that are only counted between the kept ones."""
+"""Positions of calls that are only counted between the kept ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorder: records runs and keeps the newest ones, within limits."""
+"""The records of runs, of which the newest are kept, within limits."""
 
 from __future__ import annotations
 

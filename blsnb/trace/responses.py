@@ -1,4 +1,4 @@
-"""ResponseLog: the responses of one call, in bounded memory."""
+"""The responses of one call, in bounded memory."""
 
 from __future__ import annotations
 

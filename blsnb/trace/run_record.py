@@ -1,4 +1,4 @@
-"""RunRecord: the calls of one client request, and what limits have dropped of them."""
+"""The calls of one client request, and what limits have dropped of them."""
 
 from __future__ import annotations
 

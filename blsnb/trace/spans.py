@@ -1,4 +1,4 @@
-"""Trace: the calls of one run as a tree of spans, as a value."""
+"""The calls of one run as a tree of spans, as a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receiver: an HTTP port to which servers and Collectors send their spans."""
+"""An HTTP port to which servers and Collectors send their spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watch: the requests of a real server, received or read, as runs."""
+"""The requests of a real server, received or read, as runs."""
 
 from __future__ import annotations
 

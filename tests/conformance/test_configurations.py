@@ -1,4 +1,4 @@
-"""Configurations: parsing, completion and refusals."""
+"""Configurations that are parsed, completed and refused."""
 
 import pytest
 from model.accepted import ACCEPTED

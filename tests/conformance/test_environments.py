@@ -1,4 +1,4 @@
-"""EXECUTION_ENV_PATH: which paths and archives load, and the texts of the others."""
+"""Which paths and archives of EXECUTION_ENV_PATH load, and texts of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances: their own state, their choice, and a reload."""
+"""Instances with their own state, their choice, and a reload."""
 
 from concurrent.futures import ThreadPoolExecutor
 

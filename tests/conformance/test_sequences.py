@@ -1,4 +1,4 @@
-"""Sequences: accepted requests, control tensors, and waiting for a slot."""
+"""Sequences with their control tensors, accepted, refused and waiting for a slot."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tensors: accepted arrays, shared memory, and transmission."""
+"""Tensors of accepted arrays, in shared memory and sent."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""Plans: what is compared, how it is judged, and what a plan says."""
+"""What a plan compares, how that is judged, and what it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executor: one ``execute`` of an instance, for one request or for a batch."""
+"""One ``execute`` of an instance, for one request or for a batch."""
 
 from __future__ import annotations
 

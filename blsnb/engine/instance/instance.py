@@ -1,4 +1,4 @@
-"""ModelInstance: initialize, execute, finalize."""
+"""An instance of a model: initialized, executed, finalized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placement: tensors and model code on the host or on a device, as on Triton."""
+"""Tensors and model code on the host or on a device, as on Triton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InstancePool: assigns the instances of a model in order of arrival."""
+"""The instances of a model, assigned in order of arrival."""
 
 from __future__ import annotations
 

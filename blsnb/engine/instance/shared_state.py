@@ -1,4 +1,4 @@
-"""SharedState: process state that models share here, but not on Triton."""
+"""Process state that models share here, but not on Triton."""
 
 from __future__ import annotations
 

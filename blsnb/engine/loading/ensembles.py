@@ -1,4 +1,4 @@
-"""Ensembles: loads and unloads that follow from those of their models."""
+"""Loads and unloads that follow from those of their models."""
 
 from __future__ import annotations
 

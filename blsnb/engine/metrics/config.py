@@ -1,4 +1,4 @@
-"""MetricsConfig: which latencies the metrics page shows."""
+"""Which latencies the metrics page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LatencySummaries: quantiles of the latencies of a model's latest requests."""
+"""Quantiles of the latencies of a model's latest requests."""
 
 from __future__ import annotations
 

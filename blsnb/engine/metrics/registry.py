@@ -1,4 +1,4 @@
-"""MetricRegistry: the metrics of a server and the text of its metrics page."""
+"""The metrics of a server and the text of its metrics page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ModelStatistics: Triton's counters of a model version."""
+"""Triton's counters of a model version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ThreadLines: how often and how long one thread executes each line."""
+"""How often and how long one thread executes each line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LineTimer: exact times of the lines that one request of a model executes."""
+"""Exact times of the lines that one request of a model executes."""
 
 from __future__ import annotations
 

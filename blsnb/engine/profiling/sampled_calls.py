@@ -1,4 +1,4 @@
-"""SampledCalls: the call that a thread with model code works for."""
+"""The call that a thread with model code works for."""
 
 from __future__ import annotations
 

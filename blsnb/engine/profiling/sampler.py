@@ -1,4 +1,4 @@
-"""Sampler: a thread that samples the stacks of a run's models."""
+"""A thread that samples the stacks of a run's models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AbandonedExecutions: executions that outlive their requests."""
+"""Executions that outlive their requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RootRequest: the lifetime of a client request and of all requests that it causes."""
+"""The lifetime of a client request and of all requests that it causes."""
 
 from __future__ import annotations
 

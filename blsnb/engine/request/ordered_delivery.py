@@ -1,4 +1,4 @@
-"""DeliveryOrder: responses are delivered in the order of their requests."""
+"""Responses that are delivered in the order of their requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader: reads the responses of one request for its client."""
+"""The responses of one request, read for its client."""
 
 from __future__ import annotations
 

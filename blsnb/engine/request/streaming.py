@@ -1,4 +1,4 @@
-"""StreamInflight: a decoupled request in flight, with any number of responses."""
+"""A decoupled request in flight, with any number of responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RequestValidator: the checks of Triton's core before a model receives a request."""
+"""The checks of Triton's core before a model receives a request."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Schedulers: which requests are executed together, when and where."""
+"""Which requests are executed together, when and where."""

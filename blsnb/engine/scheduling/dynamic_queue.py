@@ -1,4 +1,4 @@
-"""DynamicQueue: the dynamic batcher over requests in flight."""
+"""The dynamic batcher over requests in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QueueScheduler: requests wait in a queue that forms batches of them."""
+"""Requests that wait in a queue which forms batches of them."""
 
 from __future__ import annotations
 

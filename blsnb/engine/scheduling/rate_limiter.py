@@ -1,4 +1,4 @@
-"""RateLimiter: which instance executes next, by free resources and priority."""
+"""Which instance executes next, by free resources and priority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedulers: makes the scheduler of a model configuration."""
+"""The scheduler that a model configuration needs."""
 
 from __future__ import annotations
 

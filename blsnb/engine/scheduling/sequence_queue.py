@@ -1,4 +1,4 @@
-"""SequenceQueue: the sequence batcher over requests in flight."""
+"""The sequence batcher over requests in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""StagedScheduler: ready executions wait until the rate limiter admits them."""
+"""Ready executions that wait until the rate limiter admits them."""
 
 from __future__ import annotations
 

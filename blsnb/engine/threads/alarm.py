@@ -1,4 +1,4 @@
-"""Alarm: calls functions at given times, all on one thread."""
+"""Calls of functions at given times, all on one thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BatchWorkers: worker threads that execute batches."""
+"""Worker threads that execute batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repetition: when Ctrl-C is raised again in a model that continues."""
+"""When Ctrl-C is raised again in a model that continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares: divide slots between keys, so that none takes them all."""
+"""Slots divided between keys, so that none takes them all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiter: a one-shot event whose wait Ctrl-C interrupts."""
+"""A one-shot event whose wait Ctrl-C interrupts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watcher: a thread that calls a function periodically until it is closed."""
+"""A thread that calls a function periodically until it is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers: a pool of daemon threads."""
+"""A pool of daemon threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns: the results of rows, by column, as compact as arrays."""
+"""The results of rows, by column, as compact as arrays."""
 
 from __future__ import annotations
 

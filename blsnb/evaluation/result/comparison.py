@@ -1,4 +1,4 @@
-"""EvaluationComparison: two evaluations of one data set, row by row."""
+"""Two evaluations of one data set, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation: what a model did with the rows of a data set."""
+"""What a model did with the rows of a data set."""
 
 from __future__ import annotations
 

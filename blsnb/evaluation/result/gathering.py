@@ -1,4 +1,4 @@
-"""Gathering: collects results in order of completion, and makes the evaluation."""
+"""Results collected in order of completion, and the evaluation made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics: values of user functions, with their means and bootstrap intervals."""
+"""Values of user functions, with their means and bootstrap intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: rows as dicts, before inputs and labels are separated."""
+"""Rows as dicts, before inputs and labels are separated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RowSource: the rows of a data set, whatever they are read from."""
+"""The rows of a data set, whatever they are read from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RowsInExecutor: executes rows with any executor of `concurrent.futures`."""
+"""Rows executed with any executor of `concurrent.futures`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RowsInProcesses: executes rows on worker processes, which are replaced if killed."""
+"""Rows executed on worker processes, which are replaced if killed."""
 
 from __future__ import annotations
 

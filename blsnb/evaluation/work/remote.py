@@ -1,4 +1,4 @@
-"""RowsOnServer: executes rows on a real Triton server, or on `blsnb serve`, by gRPC."""
+"""Rows executed on a real Triton server, or on `blsnb serve`, by gRPC."""
 
 from __future__ import annotations
 

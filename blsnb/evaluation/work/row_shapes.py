@@ -1,4 +1,4 @@
-"""RowShapes: rows as inputs of requests, alone or stacked, and outputs as of rows."""
+"""Rows as inputs of requests, alone or stacked, and outputs as of rows."""
 
 from __future__ import annotations
 

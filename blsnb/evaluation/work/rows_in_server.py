@@ -1,4 +1,4 @@
-"""RowsInServer: executes rows on the server of this process."""
+"""Rows executed on the server of this process."""
 
 from __future__ import annotations
 

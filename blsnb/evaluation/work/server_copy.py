@@ -1,4 +1,4 @@
-"""ServerCopy: a server's models and settings, as another process can open them."""
+"""A server's models and settings, as another process can open them."""
 
 from __future__ import annotations
 

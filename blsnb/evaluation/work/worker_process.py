@@ -1,4 +1,4 @@
-"""WorkerProcess: one worker as its owner sees it; started, and always ended."""
+"""One worker as its owner sees it; started, and always ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings: settings that Triton accepts and their author probably did not mean."""
+"""Settings that Triton accepts and their author probably did not mean."""
 
 from __future__ import annotations
 

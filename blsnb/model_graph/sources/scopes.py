@@ -1,4 +1,4 @@
-"""Scopes: the definitions of names where an expression stands."""
+"""The definitions of names where an expression stands."""
 
 from __future__ import annotations
 

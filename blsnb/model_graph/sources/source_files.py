@@ -1,4 +1,4 @@
-"""SourceFiles: the Python files of a model's version, parsed on demand."""
+"""The Python files of a model's version, parsed on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CompiledType: makes a Python class look like one compiled by pybind11."""
+"""Python classes that look like ones compiled by pybind11."""
 
 from __future__ import annotations
 

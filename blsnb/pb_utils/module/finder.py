@@ -1,4 +1,4 @@
-"""PbUtilsFinder: makes Triton's two modules importable outside of a model."""
+"""Triton's two modules, importable outside of a model."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Plans: what a search found for a load, as text, applied to the models."""
+"""What a search found for a load, as text, applied to the models."""

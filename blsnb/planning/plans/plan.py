@@ -1,4 +1,4 @@
-"""Plan: the cheapest configuration that holds a load, and why."""
+"""The cheapest configuration that holds a load, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processors: computing work shares them equally, or has them in turns."""
+"""Processors that computing work shares equally, or has in turns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""gRPC: KServe's protocol on grpcio, with the extensions of Triton."""
+"""KServe's gRPC protocol on grpcio, with the extensions of Triton."""

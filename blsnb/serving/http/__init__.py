@@ -1,1 +1,1 @@
-"""HTTP: KServe's protocol on tornado, with the extensions of Triton."""
+"""KServe's HTTP protocol on tornado, with the extensions of Triton."""

@@ -1,4 +1,4 @@
-"""SavedRun: the contents of a run file."""
+"""The contents of a run file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LazyRows: values made from columns when they are read."""
+"""Values made from columns when they are read."""
 
 from __future__ import annotations
 

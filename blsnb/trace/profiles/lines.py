@@ -1,4 +1,4 @@
-"""LineProfile: exact times of the lines of one call, beside their source."""
+"""Exact times of the lines of one call, beside their source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RunProfile: the samples of a run, by model and line, and their file."""
+"""The samples of a run, by model and line, and their file."""
 
 from __future__ import annotations
 

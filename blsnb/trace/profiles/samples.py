@@ -1,4 +1,4 @@
-"""SampleProfile: sampled stacks of the model code of a run."""
+"""Sampled stacks of the model code of a run."""
 
 from __future__ import annotations
 

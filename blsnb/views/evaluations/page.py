@@ -1,4 +1,4 @@
-"""EvaluationPage: the result of an evaluation, or of a comparison, as HTML and text."""
+"""The result of an evaluation, or of a comparison, as HTML and text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ApplyButton: applies a plan to the models of its server, and says what it changed."""
+"""A button that applies a plan to the models of its server, and its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EvaluationView: an evaluation whose rows open the views of their runs."""
+"""An evaluation whose rows open the views of their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DynamicBatcher: which requests form a batch, and when, as on Triton."""
+"""Which requests form a batch, and when, as on Triton."""
 
 from __future__ import annotations
 

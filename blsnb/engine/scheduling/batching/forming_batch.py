@@ -1,4 +1,4 @@
-"""FormingBatch: a batch that may grow until an instance executes it."""
+"""A batch that may grow until an instance executes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathering: which requests at the head of a queue join a batch, and when."""
+"""Which requests at the head of a queue join a batch, and when."""
 
 from __future__ import annotations
 

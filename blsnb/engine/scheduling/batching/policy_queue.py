@@ -1,4 +1,4 @@
-"""PolicyQueue: the requests of one priority level, under its queue policy."""
+"""The requests of one priority level, under its queue policy."""
 
 from __future__ import annotations
 

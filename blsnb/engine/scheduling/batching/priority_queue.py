@@ -1,4 +1,4 @@
-"""PriorityQueue: requests ordered by priority level, then by arrival."""
+"""Requests ordered by priority level, then by arrival."""
 
 from __future__ import annotations
 

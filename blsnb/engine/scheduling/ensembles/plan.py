@@ -1,4 +1,4 @@
-"""EnsemblePlan: the steps of an ensemble and the tensors between them."""
+"""The steps of an ensemble and the tensors between them."""
 
 from __future__ import annotations
 

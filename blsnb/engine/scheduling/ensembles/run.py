@@ -1,4 +1,4 @@
-"""EnsembleRun: one request of an ensemble, from its inputs to its last response."""
+"""One request of an ensemble, from its inputs to its last response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""StepDriver: executes the steps of one ensemble request concurrently."""
+"""Concurrent execution of the steps of one ensemble request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EnsembleRequest: sends the requests of the steps of one ensemble request."""
+"""The requests of the steps of one ensemble request."""
 
 from __future__ import annotations
 

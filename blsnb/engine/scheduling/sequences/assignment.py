@@ -1,4 +1,4 @@
-"""SlotAssignment: which sequence has which slot, and for how long."""
+"""Which sequence has which slot, and for how long."""
 
 from __future__ import annotations
 

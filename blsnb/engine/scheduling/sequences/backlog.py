@@ -1,4 +1,4 @@
-"""Backlog: sequences that wait for a slot, in the order of their starts."""
+"""Sequences that wait for a slot, in the order of their starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SequenceBatcher: which requests of sequences form a batch, where and when."""
+"""Which requests of sequences form a batch, where and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InstanceSlots: the slots of one instance, as the sequence batcher sees them."""
+"""The slots of one instance, as the sequence batcher sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks: the framing of a run file, ``.blsrun`` version 2.
+"""The framing of a run file, ``.blsrun`` version 2.
 
 This file imports only the standard library and runs on Python 3.8, so that it can be
 copied beside a program that records without blsnb. docs/reference/contracts.md defines
