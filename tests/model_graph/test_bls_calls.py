@@ -1,10 +1,12 @@
 """Specification of how BLS calls are found in sources."""
 
+import numpy as np
 import pytest
 
 from blsnb.model_graph.sources.bls_calls import bls_calls
 from blsnb.model_graph.sources.possible import Evaluator
 from blsnb.model_graph.sources.source import Program, Source
+from blsnb.tensors.dtypes import of_array
 
 HEAD = "import triton_python_backend_utils as pb_utils\n"
 
@@ -188,6 +190,46 @@ def test_sent_tensors_are_read_with_type_and_shape():
     assert ("HALF", "FP16") == (half.name, half.datatype)
     assert ("ZEROS", "INT32", (1, 3)) == (zeros.name, zeros.datatype, zeros.shape)
     assert grown.inputs is None
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        *(f"np.{name}((2, 3))" for name in ("zeros", "ones", "empty")),
+        *(f"np.{name}((2, 3), np.int8)" for name in ("zeros", "ones", "empty")),
+        "np.full((2, 3), 1, np.int16)",
+        "np.full((2, 3), 1, dtype='float16')",
+        *(f"np.{name}([[1, 2]], np.uint8)" for name in ("array", "asarray")),
+        *(f"np.{name}([[1.5, 2]])" for name in ("array", "asarray")),
+        "np.array([True, False])",
+    ],
+)
+def test_a_made_array_is_read_as_numpy_makes_it(made):
+    """Type and shape are those of the array, whether given or a default."""
+    [call] = calls_of(
+        "import numpy as np\n"
+        "pb_utils.InferenceRequest(model_name='a', inputs=[\n"
+        f"    pb_utils.Tensor('T', {made})])\n"
+    )
+    array = eval(made, {"np": np})
+    row = of_array(array.dtype)
+
+    assert row is not None
+    assert [(row.datatype, array.shape)] == [
+        (each.datatype, each.shape) for each in call.inputs
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["np.nosuch", "'nosuch'", "np.datetime64", "3"])
+def test_an_array_of_a_type_that_triton_lacks_has_no_known_type(dtype):
+    """Its shape is known all the same."""
+    [call] = calls_of(
+        "import numpy as np\n"
+        "pb_utils.InferenceRequest(model_name='a', inputs=[\n"
+        f"    pb_utils.Tensor('T', np.zeros(3, {dtype}))])\n"
+    )
+
+    assert [("", (3,))] == [(each.datatype, each.shape) for each in call.inputs]
 
 
 def test_a_source_that_refers_to_itself_ends():

@@ -140,6 +140,14 @@ def test_the_busiest_part_is_the_bottleneck():
     assert not judge(waiting, None, 200, 2_000).is_held
 
 
+def test_a_calibration_names_its_models_and_its_world():
+    """The model that clients ask first."""
+    found = calibration(observed("m", waits(10)), observed("child", waits(1)))
+
+    world = "this kernel with its one interpreter lock"
+    assert f"<Calibration of m for {world}: m, child>" == repr(found)
+
+
 def test_the_cheapest_configuration_that_holds_is_found():
     """Two instances of 10 ms hold 150 requests/s, one does not."""
     found = calibration(observed("m", waits(10)))
