@@ -4,6 +4,7 @@ import pytest
 
 from .asking import ask, tensor, texts
 from .covering import rows
+from .scripted import write
 from .targets import Request, Value
 
 ONES = tensor([1, 1, 1, 1])
@@ -179,6 +180,40 @@ def test_a_batch_of_none_with_the_bytes_of_a_row(agree):
 
     reason = "a batch of no rows is refused unless its data are those of one row"
     agree(case, deviates=reason, ours=refused)
+
+
+TWICE = """
+backend: "python"
+input { name: "A" data_type: TYPE_FP32 dims: [ 4 ] }
+input { name: "A" data_type: TYPE_FP32 dims: [ 3 ] optional: true }
+output { name: "NAMES" data_type: TYPE_STRING dims: [ -1 ] }
+instance_group { kind: KIND_CPU }
+"""
+NAMES = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        [request] = requests
+        names = [tensor.name() for tensor in request.inputs()]
+        names = pb_utils.Tensor("NAMES", np.array(names, object))
+        return [pb_utils.InferenceResponse([names])]
+"""
+
+
+@pytest.mark.parametrize("optional", ["", "optional: true"], ids=["required", "not"])
+def test_an_input_that_is_configured_twice(agree, optional):
+    """Both are counted, and the first has the shape."""
+
+    def case(target):
+        name = f"twice_{len(optional)}"
+        write(target, name, TWICE.replace("optional: true", optional), NAMES)
+        loaded = target.load(name)
+        given = [[], [("A", ONES)], [("A", tensor([1, 1, 1]))]]
+        return [loaded, *(target.infer(Request(name, each)) for each in given)]
+
+    agree(case)
 
 
 REQUESTS = {

@@ -71,9 +71,12 @@ class RequestValidator:
         self._model = config.name
         self._max_batch_size = config.max_batch_size
         batch = (-1,) if config.max_batch_size > 0 else ()
-        self._inputs = {
-            spec.name: _Input(spec, batch + tuple(spec.dims)) for spec in config.inputs
-        }
+        self._inputs: dict[str, _Input] = {}
+        for spec in config.inputs:
+            # Of inputs with one name Triton knows the first, and counts all.
+            known = _Input(spec, batch + tuple(spec.dims))
+            self._inputs.setdefault(spec.name, known)
+        self._specs = config.inputs
         self._outputs = frozenset(spec.name for spec in config.outputs)
         self._optional = sum(spec.optional for spec in config.inputs)
         self._right: set[tuple[object, ...]] = set()
@@ -140,14 +143,14 @@ class RequestValidator:
                 )
 
     def _check_count(self, given: list[str], request: str) -> None:
-        most = len(self._inputs)
+        most = len(self._specs)
         least = most - self._optional
         if least <= len(given) <= most:
             return
         missing = [
-            name
-            for name, known in self._inputs.items()
-            if not known.spec.optional and name not in given
+            spec.name
+            for spec in self._specs
+            if not spec.optional and spec.name not in given
         ]
         expected = f"{most} inputs"
         if self._optional:
