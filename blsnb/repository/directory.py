@@ -173,7 +173,8 @@ class ModelDirectory(NamedTuple):
         present = self.versions
         policy = config.version_policy
         match policy.WhichOneof("policy_choice"):
-            case "all":
+            # A policy without a choice is no policy.
+            case "all" | None:
                 return present
             case "specific":
                 wanted = set(policy.specific.versions)

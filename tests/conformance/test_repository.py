@@ -198,6 +198,20 @@ def test_versions_come_and_go(agree, disks):
     agree(case)
 
 
+@rows("r1.2/all")
+def test_a_policy_without_a_choice(agree, disks):
+    """All versions are loaded."""
+
+    def case(target):
+        disk = disks()
+        for version in ("1", "2"):
+            disk.put("m", version=version, config=f"{CONFIG} version_policy {{ }}")
+        with disk.serving(target) as server:
+            return [server.load("m"), server.index()]
+
+    agree(case)
+
+
 @rows(
     "r1.5/code-text-message-e-g-internal",
     "r1.6/create-stage-auto-complete-i-o",

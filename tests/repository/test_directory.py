@@ -106,6 +106,7 @@ def test_the_first_folder_by_name_is_looked_into(tmp_path):
         ("version_policy { latest { num_versions: 2 } }", [3, 10]),
         ("version_policy { latest { num_versions: 9 } }", [1, 2, 3, 10]),
         ("version_policy { all {} }", [1, 2, 3, 10]),
+        ("version_policy { }", [1, 2, 3, 10]),
         ("version_policy { specific { versions: [ 2, 7 ] } }", [2]),
     ],
 )
