@@ -179,7 +179,12 @@ CONTROLLED = {
         Ask("/v2/repository/other/models/add/load", b""),
         Ask("/v2/repository/models/nope/load", b""),
     ],
-    "any other key": [Ask(LOAD, {"parameters": {"x": "1"}})],
+    "any other key": [
+        Ask(LOAD, {"parameters": {"x": "1"}}),
+        Ask(LOAD, {"parameters": {"x\0y": "1"}}),
+        Ask(LOAD, {"parameters": {"config\0y": "{}"}}),
+        Ask(LOAD, {"parameters": {"config\0y": 5, "config": "nope"}}),
+    ],
     "files": [
         Ask("/v2/repository/models/given/load", FILES),
         Ask("/v2/models/given"),

@@ -18,6 +18,7 @@ from blsnb.serving.core.metadata import (
     index_rows,
     refuse_repository_name,
 )
+from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http import json_values
@@ -125,8 +126,8 @@ class HttpRepository:
         document = self._parse(request.body)
         has_any = json_values.has(document, "parameters")
         parameters = document["parameters"] if has_any else {}
-        for name, value in json_values.members(parameters).items():
-            text = json_values.as_text(value)
+        for name in map(until_nul, json_values.members(parameters)):
+            text = json_values.as_text(json_values.member(parameters, name))
             if name == "config":
                 config = text
             elif name.startswith(FILE):
