@@ -61,6 +61,13 @@ def _unquoted(word: str) -> str:
     return re.sub(_QUOTED, lambda match: "".join(filter(None, match.groups())), word)
 
 
+def first_word(text: str) -> tuple[str, str]:
+    """Return the first word, without its quotes, and the text after it."""
+    found = re.match(rf"\s*({_WORD})?", text)
+    assert found is not None
+    return _unquoted(found[1] or ""), text[found.end() :].strip()
+
+
 def expand(text: str, namespace: Mapping[str, Any]) -> str:
     """Replace ``{name}`` and ``$name`` as IPython does; unknown names stay."""
     if "{" not in text and "$" not in text:
@@ -128,12 +135,12 @@ def request_line(line: Line, flags: Flags, command: str, usage: str) -> RequestL
 def named_inputs(line: Line, command: str, usage: str) -> tuple[str, dict[str, Any]]:
     """Return the model and the inputs of ``NAME INPUT=EXPRESSION ...``."""
     namespace = line.namespace
-    name, _, assigned = line.text.strip().partition(" ")
+    name, assigned = first_word(line.text)
     if not name or "=" in name:
         raise UsageError(f"usage: {command} {usage}")
     inputs = {
         tensor: evaluated(tensor, expression, namespace)
-        for tensor, expression in assignments(assigned.strip()).items()
+        for tensor, expression in assignments(assigned).items()
     }
     return expand(name, namespace), inputs
 

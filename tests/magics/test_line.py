@@ -3,7 +3,7 @@
 import pytest
 from IPython.core.error import UsageError
 
-from blsnb.magics.line import assignments, expand, words
+from blsnb.magics.line import assignments, expand, first_word, words
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,21 @@ def test_a_line_is_split_and_then_expanded(line, expected):
     namespace = {"path": "/a b/w.bin", "name": "ann", "n": 3}
 
     assert expected == words(line, namespace)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" double  X=[1, 2] ", ("double", "X=[1, 2]")),
+        ("\"my model\" X='a b'", ("my model", "X='a b'")),
+        ("{'my' + ' model'} X=1", ("{'my' + ' model'}", "X=1")),
+        ("'double'", ("double", "")),
+        (" ", ("", "")),
+    ],
+)
+def test_the_first_word_of_a_line_may_be_quoted(text, expected):
+    """What follows is code, whose quotes stay."""
+    assert expected == first_word(text)
 
 
 def test_a_text_without_marks_is_left_alone():

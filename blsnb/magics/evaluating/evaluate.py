@@ -12,7 +12,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import bundle, has_page, note_run
-from blsnb.magics.line import Line, evaluated, expand, words
+from blsnb.magics.line import Line, evaluated, expand, first_word, words
 
 if TYPE_CHECKING:
     from blsnb.evaluation.result.comparison import EvaluationComparison
@@ -86,13 +86,13 @@ def evaluate(line: Line) -> Evaluation:
     given = flags.parse(
         [word for part in written for word in words(part, line.namespace)]
     )
-    name, _, expression = rest.strip().partition(" ")
-    if not expression.strip():
+    name, expression = first_word(rest)
+    if not expression:
         raise UsageError(f"usage: %triton evaluate {USAGES['evaluate']}")
     try:
         return default.server().evaluate(
             expand(name, line.namespace),
-            evaluated("ROWS", expression.strip(), line.namespace),
+            evaluated("ROWS", expression, line.namespace),
             metrics={each: _function(each, line) for each in given.metrics},
             lower_is_better=given.lower_is_better,
             outputs=given.outputs,
