@@ -438,7 +438,7 @@ class Server:
             The model does not load. Its folder is as before, and the version that
             served before still does.
         RepositoryError
-            A name or a path is invalid.
+            A name, a path or a version is invalid.
         """
         return self._parts.models.define(
             name, source, config=config, version=version, files=files

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from IPython.core.error import UsageError
 
+from blsnb.repository.directory import MAX_VERSION
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -249,8 +251,8 @@ def model_flags() -> Flags:
 
 def _positive(text: str) -> int:
     number = int(text)
-    if number < 1:
+    if not 1 <= number <= MAX_VERSION:
         raise argparse.ArgumentTypeError(
-            f"version {number} is not valid; versions begin at 1"
+            f"version {number} is not valid; versions are from 1 to {MAX_VERSION:,}"
         )
     return number

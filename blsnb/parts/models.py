@@ -24,7 +24,12 @@ from blsnb.engine.loading.load_failures import last_line
 from blsnb.engine.loading.model_sources import ConfigOverride
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
-from blsnb.errors import InferenceError, ModelConfigError, ModelLoadError
+from blsnb.errors import (
+    InferenceError,
+    ModelConfigError,
+    ModelLoadError,
+    RepositoryError,
+)
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
@@ -33,7 +38,12 @@ from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.printable import counted
 from blsnb.repository.change import FileContent
-from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
+from blsnb.repository.directory import (
+    CONFIG_FILE,
+    MAX_VERSION,
+    ModelDirectory,
+    version_number,
+)
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus, ambiguous_row, status_of
 from blsnb.trace.events import Origin
@@ -84,6 +94,10 @@ class Models:
         kinds = "the text of a config.pbtxt, a ModelConfig, or None"
         check_type("config", config, str | ModelConfig | None, kinds)
         check_version(version)
+        if version_number(str(version)) is None:
+            raise RepositoryError(
+                f"version={version} is not valid; expected 0 to {MAX_VERSION:,}"
+            )
         _check_files(files)
         written: dict[str, FileContent | None] = {}
         if source is not None:

@@ -17,7 +17,8 @@ from blsnb.model.config import ModelConfig, parse_pbtxt
 CONFIG_FILE = "config.pbtxt"
 _NUMBER = r"[ \t]*\+?(?P<number>\d+)"
 """A number as C reads it; the text after it is ignored."""
-_MAX_VERSION = (1 << 63) - 1
+MAX_VERSION = (1 << 63) - 1
+"""Maximum number of a version: Triton crashes on a larger one."""
 _SOURCES = (".py", ".pbtxt")
 
 
@@ -195,8 +196,7 @@ def version_number(name: str) -> int | None:
     if match is None or (name[0] == "0" and len(name) > 1):
         return None
     number = int(match["number"])
-    # Triton crashes on a larger number.
-    return number if number <= _MAX_VERSION else None
+    return number if number <= MAX_VERSION else None
 
 
 def folders_in(path: Path) -> list[os.DirEntry[str]]:

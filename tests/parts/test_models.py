@@ -129,3 +129,12 @@ def test_what_a_model_lacks_is_a_finding(server):
 def test_a_complete_model_has_no_finding(double):
     """A complete model gives no warnings."""
     assert () == double.model("double").findings
+
+
+@pytest.mark.parametrize("version", [-1, 2**63])
+def test_a_version_that_no_server_loads_is_refused(server, version):
+    """Its folder would be ignored, and the model seem to have no source."""
+    with pytest.raises(RepositoryError, match=f"version={version} is not valid"):
+        server.define("double", DOUBLE, config=CONFIG, version=version)
+
+    assert [] == server.models()
