@@ -44,6 +44,8 @@ def run(words: Sequence[str]) -> int:
 
     given = flags().parse_args(words)
     chosen = filter_of(given)
+    if given.run is not None and given.file is None:
+        raise CommandError("--run needs FILE")
     try:
         if tracing := set_tracing(given):
             print(tracing)

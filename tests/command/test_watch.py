@@ -60,7 +60,8 @@ def test_one_request_is_a_tree(blsnb):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["missing.json"], "No such file"),
+        (["missing.json"], "'missing.json' cannot be read: No such file"),
+        (["--run", "e1"], "--run needs FILE"),
         (["--rate", "5"], "--rate, --level and --count need --server URL"),
         (["--server", "ftp://x"], "is not valid; expected the address"),
         (["--server", "127.0.0.1:1", "--rate", "5"], "does not respond"),

@@ -108,14 +108,18 @@ def opened(given: argparse.Namespace) -> Watch:
     Raises
     ------
     OSError
-        The file cannot be read, or the port is not available.
+        The port is not available.
     TraceFileError
-        The file has no spans.
+        The file cannot be read, or has no spans.
     """
     from blsnb.watch.watch import read, receive
 
     if given.file is not None:
-        watch = read(Path(given.file).expanduser())
+        try:
+            watch = read(Path(given.file).expanduser())
+        except OSError as error:
+            text = f"{given.file!r} cannot be read: {error.strerror or error}"
+            raise TraceFileError(text) from error
     else:
         watch = receive(given.listen, given.port)
     watch.filter = filter_of(given)
