@@ -83,6 +83,6 @@ def check_installed(module: str, package: str) -> None:
 
 def become(module: str, words: Sequence[str]) -> NoReturn:
     """Replace this process by ``python -m module``, which receives all signals."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    print(end="", flush=True)
+    print(end="", file=sys.stderr, flush=True)
     os.execv(sys.executable, [sys.executable, "-m", module, *words])

@@ -98,8 +98,9 @@ def main(words: Sequence[str] | None = None) -> int:
         name, rest = rest[0], ["--help"]
     try:
         status = _run(name, rest)
-        # A closed pipe must raise here, not when the process ends.
-        sys.stdout.flush()
+        # A closed pipe must raise here, not when the process ends. There may be no
+        # stdout: print then does nothing.
+        print(end="", flush=True)
     except SystemExit as exit_:
         # Raised by options such as --help.
         return exit_.code if isinstance(exit_.code, int) else 0

@@ -78,7 +78,7 @@ class Displays:
         """Return a new place; None without a place for it."""
         if self.make is not None:
             return self.make(model_name)
-        return TerminalLine(model_name) if sys.stderr.isatty() else None
+        return TerminalLine(model_name) if sys.stderr and sys.stderr.isatty() else None
 
 
 displays = Displays()

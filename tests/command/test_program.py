@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -104,3 +105,12 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path):
         )
 
     assert (128 + signal.SIGPIPE, "") == (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("words", ["--help", "trace missing.json"])
+def test_a_command_without_streams_has_its_status(words, tmp_path):
+    """A service may start it with all of them closed."""
+    command = f"{shlex.quote(sys.executable)} -m blsnb {words} <&- >&- 2>&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path)
+
+    assert (0 if words == "--help" else 2) == done.returncode
