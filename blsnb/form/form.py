@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple, Protocol
 
@@ -79,6 +80,7 @@ class Form:
         self._models = models
         self._show: Callable[[Run | list[Response]], None] | None = None
         self._placed: PlacedWidget | None = None
+        self._call: Callable[[Callable[[], None]], None] = lambda request: request()
         self.server_code = "server"
         self.run: Run | None = None
         config = models.served_config(name)
@@ -112,6 +114,10 @@ class Form:
     def on_result(self, show: Callable[[Run | list[Response]], None]) -> None:
         """Show each run with a function; it receives the responses of a stream, too."""
         self._show = show
+
+    def run_with(self, call: Callable[[Callable[[], None]], None]) -> None:
+        """Call the request of the button with a function, which may use a thread."""
+        self._call = call
 
     def code(self) -> str | None:
         """Return the cell that sends the request; None if an entry is invalid."""
@@ -232,6 +238,9 @@ class Form:
 
     def _pressed(self, button: Any) -> None:
         button.disabled = True
+        self._call(partial(self._submit_for, button))
+
+    def _submit_for(self, button: Any) -> None:
         try:
             self.submit()
         finally:

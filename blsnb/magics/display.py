@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from blsnb.magics.frontend import bundle, has_no_models, has_page, note_run
+from blsnb.magics.frontend import (
+    bundle,
+    has_no_models,
+    has_page,
+    interruptible,
+    note_run,
+)
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -151,3 +157,4 @@ def _show_form(form: Form) -> None:
             results.update(shown)
 
     form.on_result(update)
+    form.run_with(interruptible)

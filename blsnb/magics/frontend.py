@@ -297,6 +297,28 @@ def on_main_thread(call: Callable[[], None]) -> None:
         _runs.main.submit(call)
 
 
+def interruptible(call: Callable[[], None]) -> None:
+    """Call a function of a widget so that Ctrl-C ends it.
+
+    Pages send the messages of widgets to threads of their own, which no interrupt
+    reaches. It is called between cells on the kernel's main thread, as a cell is, or at
+    once while a cell runs, which Ctrl-C then ends.
+    """
+    if _runs is None:
+        call()
+        return
+    main = _runs.main
+
+    def run() -> None:
+        if not main.is_free:
+            call()
+            return
+        with contextlib.suppress(KeyboardInterrupt), main.taken():
+            call()
+
+    main.submit(run)
+
+
 def has_page(shell: Any) -> bool:
     """Return whether a page, and no program, runs the cell.
 

@@ -28,6 +28,17 @@ class TritonPythonModel:
         shape = requests[0].inputs()[0].as_numpy().shape
         return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", np.array(shape))])]
 """
+ENDLESS = """%%triton_model endless --input X:FP32[-1] --output Y:FP32[-1] --quiet
+import time
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        x = requests[0].inputs()[0].as_numpy()
+        while x[0] < 0:
+            time.sleep(0.01)
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x * 2)])]
+"""
 CODE = "import blsnb\n\nblsnb.infer('double', {'X': [1, 2]})"
 
 
@@ -73,6 +84,24 @@ def test_a_form_is_filled_in_run_copied_and_saved(tried, lab, page):
     expect(shown).to_contain_text("Form to try double")
     expect(shown).not_to_contain_text("model not found")
     View(shown).box("double").wait_for()
+
+
+def test_each_request_can_be_interrupted(tried, lab):
+    """JupyterLab sends the clicks after the first one to threads of their own."""
+    shown = tried(ENDLESS, "endless")
+    field = shown.get_by_placeholder("[1, 2, 3]")
+    button = shown.get_by_role("button", name="Run")
+    said = shown.get_by_role("status").first
+    for _ in range(2):
+        field.fill("[1]")
+        button.click()
+        expect(said).to_contain_text("Done in")
+        field.fill("[-1]")
+        button.click()
+        expect(said).to_contain_text("Running")
+        lab.command("kernelmenu:interrupt")
+        expect(shown.get_by_role("alert")).to_contain_text("Interrupted.")
+        expect(button).to_be_enabled()
 
 
 def test_an_uploaded_picture_is_converted_with_a_sentence(tried, tmp_path):

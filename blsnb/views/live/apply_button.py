@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import ipywidgets
@@ -35,10 +35,17 @@ class ApplyButton:
     ----------
     plan
         What is applied.
+    call
+        Calls what a click does, possibly on another thread.
     """
 
-    def __init__(self, plan: Applicable) -> None:
+    def __init__(
+        self,
+        plan: Applicable,
+        call: Callable[[Callable[[], None]], None] = lambda work: work(),
+    ) -> None:
         self._plan = plan
+        self._call = call
         self.button = ipywidgets.Button(description="Apply", tooltip=_TOOLTIP)
         self.button.layout.flex = "0 0 auto"
         self.button.on_click(self._pressed)
@@ -60,6 +67,9 @@ class ApplyButton:
     def _pressed(self, _: object) -> None:
         self.button.disabled = True
         self._say("Applying …")
+        self._call(self._apply)
+
+    def _apply(self) -> None:
         try:
             changes = self._plan.changes(self._plan.apply())
         except (BlsnbError, KeyboardInterrupt) as error:

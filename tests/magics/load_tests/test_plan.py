@@ -162,9 +162,13 @@ class Interrupted:
 
 
 def test_an_interrupted_click_may_be_repeated():
-    """Nothing was changed."""
-    found = apply_button.ApplyButton(Interrupted())
+    """Nothing was changed; it is called where an interrupt reaches it."""
+    clicks = []
+    found = apply_button.ApplyButton(Interrupted(), clicks.append)
     found.button.click()
+    assert "Applying" in found.status.value
+    assert found.button.disabled
+    clicks.pop()()
 
     assert "Interrupted: nothing was changed." in found.status.value
     assert not found.button.disabled
