@@ -13,10 +13,13 @@ _Array = np.ndarray[Any, Any]
 
 
 def pack(elements: Iterable[Any]) -> bytes:
-    """Serialise elements: bytes verbatim, other objects as the UTF-8 of their str."""
+    """Serialise elements: bytes verbatim, other objects as the UTF-8 of their str.
+
+    Those of a subclass, such as NumPy's, are other objects: ``b'…'`` on Triton, too.
+    """
     parts: list[bytes] = []
     for element in elements:
-        data = element if isinstance(element, bytes) else str(element).encode("utf-8")
+        data = element if type(element) is bytes else str(element).encode("utf-8")
         parts += _LENGTH.pack(len(data)), data
     return b"".join(parts)
 

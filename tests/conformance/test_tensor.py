@@ -312,6 +312,11 @@ SENT = {
         a = np.array([["ä", b"\\xff", 3, None, 1.5, True, ""]], dtype=object)
         see(bls("echo", ["STRING"], ("STRING", a)))
         """,
+    "elements of NumPy's types": """
+        a = np.empty((1, 4), object)
+        a[0, :] = [np.bytes_(b"a"), np.str_("b"), np.int8(3), type("B", (bytes,), {})()]
+        see(bls("echo", ["STRING"], ("STRING", a)))
+        """,
     "an array of bytes": """
         see(bls("echo", ["STRING"], ("STRING", np.array([[b"ab", b"c\\0d", b"e\\0"]]))))
         """,

@@ -88,7 +88,7 @@ def _bytes_row(
     parts = []
     size = 0
     for item in array.ravel().tolist():
-        text = item if isinstance(item, bytes) else str(item).encode()
+        text = item if type(item) is bytes else str(item).encode()
         size += 4 + len(text)
         if size <= settings.tensor_bytes:
             parts += [len(text).to_bytes(4, "little"), text]
