@@ -19,7 +19,7 @@ from blsnb.engine.request.deferred import DeferredResponse, start_on_worker
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, SingleResponse
-from blsnb.engine.request.validation import RequestError
+from blsnb.engine.request.validation import RequestError, check_correlation_id
 from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -202,6 +202,8 @@ class Router:
                 raise RequestError(NOT_READY.format(name), "UNAVAILABLE")
             if served.decoupled and not many:
                 raise decoupled_refusal(message, caller)
+            if message.fields.correlation_id:
+                check_correlation_id(message.fields.correlation_id)
             served.validator.check(message)
         except RequestError as error:
             self.record_refusal(message, caller, error)

@@ -41,6 +41,15 @@ REJECTED = {
     "batch of none": 'call("batch", [(n, np.ones((0, 4), "float32")) for n in "AB"])',
     "no shape, batching": 'call("batch", [(n, np.array(1, "float32")) for n in "AB"])',
     "wrong row, batching": 'call("batch", [("A", A[None, :3]), ("B", A[None, :3])])',
+    "long correlation id": (
+        'call("add", [("A", A), ("B", A)], correlation_id="x" * 129)'
+    ),
+    "long correlation id and unknown output": (
+        'call("add", [("A", A)], ["NOPE"], correlation_id="é" * 65)'
+    ),
+    "long correlation id, unknown version": (
+        'call("add", [("A", A), ("B", A)], model_version=7, correlation_id="x" * 129)'
+    ),
     "beyond int64": 'call("add", [("A", A), ("B", A)], parameters={"p": 2**63})',
     "required input replaced by an optional one": (
         'call("optional", [("Y", A[:2])], ["GOT"])'

@@ -21,6 +21,7 @@ from blsnb.tensors.ref import TensorRef
 REMEMBERED = 512
 """Maximum number of valid signatures kept per model."""
 _LENGTH_BYTES = 4
+_MAX_ID_BYTES = 128
 _BATCH_NOTE = (
     "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
     "dimension to be prepended to each input shape. If you want to specify the full "
@@ -48,6 +49,20 @@ class RequestError(Exception):
         self.message = message
         self.code = code
         self.advice = advice
+
+
+def check_correlation_id(correlation_id: int | str) -> None:
+    """Refuse a string that is longer than those that Triton keeps.
+
+    References
+    ----------
+    core: src/infer_request.h, SequenceId
+    """
+    if isinstance(correlation_id, str) and len(correlation_id.encode()) > _MAX_ID_BYTES:
+        raise RequestError(
+            f"string correlation ID cannot be longer than {_MAX_ID_BYTES} characters",
+            "UNSUPPORTED",
+        )
 
 
 class _Input(NamedTuple):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from blsnb.engine.request.validation import RequestError
+from blsnb.engine.request.validation import RequestError, check_correlation_id
 from blsnb.request_fields import Parameter, RequestFields, received_fields
 
 RESERVED_PREFIX = "triton_"
 """Prefix that names of a model's own parameters must not have."""
-_MAX_ID_BYTES = 128
 
 
 def until_nul(text: str) -> str:
@@ -45,18 +44,7 @@ class RequestParameters:
     protocol_option: bool = False
 
     def fields(self, version: int, request_id: str) -> RequestFields:
-        """Return the fields of the request.
-
-        References
-        ----------
-        core: src/infer_request.h, SequenceId
-        """
+        """Return the fields of the request."""
         fields = received_fields(version, request_id, self.reserved, self.custom)
-        sequence = fields.correlation_id
-        if isinstance(sequence, str) and len(sequence.encode()) > _MAX_ID_BYTES:
-            raise RequestError(
-                f"string correlation ID cannot be longer than {_MAX_ID_BYTES} "
-                "characters",
-                "UNSUPPORTED",
-            )
+        check_correlation_id(fields.correlation_id)
         return fields
