@@ -16,6 +16,10 @@ from blsnb.engine.served import Served
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.backend import Refusal
 
+_INT64 = range(-(2**63), 2**63)
+_MAX_DIGITS = 100
+"""Maximum number of characters of a version that are parsed."""
+_VERSION = re.compile(r"\s*[+-]?\d+")
 _BATCHERS = ("dynamic_batching", "sequence_batching")
 _READY = "READY"
 _UNAVAILABLE = "UNAVAILABLE"
@@ -196,7 +200,10 @@ class Catalog:
         Refusal
             The version is not a number; the text is Triton's.
         """
-        return self.is_model_ready(name, _parse_version(version))
+        try:
+            return self.is_model_ready(name, parse_version(version))
+        except RequestError as error:
+            raise Refusal(error.message) from None
 
     def is_model_ready(self, name: str, number: int = -1) -> bool:
         """Whether a model, or a version of it, can serve; an unknown one cannot."""
@@ -258,15 +265,24 @@ class Catalog:
         return [served[n] for n in sorted(served) if version in (-1, n)]
 
 
-def _parse_version(text: str) -> int:
-    """Return the version that a text names; -1 if it names none."""
+def parse_version(text: str) -> int:
+    """Return the requested version; -1 without one: the server chooses.
+
+    References
+    ----------
+    server: src/common.cc, GetModelVersionFromString
+    """
     if not text:
         return -1
-    number = re.match(r"\s*[+-]?\d+", text)
-    if number is not None and int(number[0]) >= 0:
-        return int(number[0])
-    details = " (details: stol)" if number is None else ""
-    raise Refusal(
+    found = _VERSION.match(text)
+    # Python refuses very long numbers.
+    parsed = found is not None and len(found[0]) < _MAX_DIGITS
+    number = int(found[0]) if found and parsed else 0
+    parsed = parsed and number in _INT64
+    if parsed and number >= 0:
+        return number
+    details = "" if parsed else " (details: stol)"
+    raise RequestError(
         f"failed to get model version from specified version string '{text}'{details}, "
         "version should be an integral value > 0"
     )

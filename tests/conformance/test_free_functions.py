@@ -68,6 +68,9 @@ FUNCTIONS = {
         trial(lambda: pb_utils.is_model_ready("repl"))
         trial(lambda: pb_utils.is_model_ready("repl", "1"))
         trial(lambda: pb_utils.is_model_ready("repl", "2"))
+        for number in (2**63 - 1, 2**63, -(2**63), -(2**63) - 1):
+            trial(lambda: pb_utils.is_model_ready("nope", str(number)))
+        trial(lambda: pb_utils.is_model_ready("nope", "9" * 5000))
         trial(lambda: pb_utils.is_model_ready("nope"))
         """,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from blsnb.engine.catalog import Catalog
@@ -31,10 +30,6 @@ EXTENSIONS = (
 FILE = "file:"
 """Prefix of the names of load parameters that are files."""
 UNLOAD_DEPENDENTS = "unload_dependents"
-_MAX_VERSION = 2**63 - 1
-_MAX_DIGITS = 100
-"""Maximum number of characters of a version that are parsed."""
-_VERSION = re.compile(r"\s*[+-]?\d+")
 _FIRST = (24, 10, 51)
 """Release 24.10 is version 2.51.0; the minor version rises every month."""
 _SKIPPED = (25, 7)
@@ -58,29 +53,6 @@ def server_metadata(
         "version": server_version(release),
         "extensions": list(EXTENSIONS),
     }
-
-
-def parse_version(text: str) -> int:
-    """Return the requested version; -1 without one: the server chooses.
-
-    References
-    ----------
-    server: src/common.cc, GetModelVersionFromString
-    """
-    if not text:
-        return -1
-    found = _VERSION.match(text)
-    # Python refuses very long numbers.
-    parsed = found is not None and len(found[0]) < _MAX_DIGITS
-    number = int(found[0]) if found and parsed else 0
-    parsed = parsed and abs(number) <= _MAX_VERSION
-    if parsed and number >= 0:
-        return number
-    details = "" if parsed else " (details: stol)"
-    raise RequestError(
-        f"failed to get model version from specified version string '{text}'{details}, "
-        "version should be an integral value > 0"
-    )
 
 
 def server_is_ready(catalog: Catalog) -> bool:

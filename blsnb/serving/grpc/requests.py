@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blsnb.engine.catalog import parse_version
 from blsnb.engine.request.validation import RequestError
 from blsnb.request_fields import Parameters
-from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from blsnb.engine.catalog import parse_version
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
@@ -12,7 +13,6 @@ from blsnb.errors import InferenceError, ServerClosedError
 from blsnb.model.config import TensorSpec
 from blsnb.pb_utils.compiled.json_text import bytes_of
 from blsnb.request_fields import Parameter, received_fields
-from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.request_rules import RequestRules
 from blsnb.serving.core.requests import Requests, ResponseReader

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 
-from blsnb.engine.catalog import Catalog
+from blsnb.engine.catalog import Catalog, parse_version
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.files.read_budget import ReadLimitError
 from blsnb.request_fields import Parameters, RequestFields
-from blsnb.serving.core.metadata import parse_version
 from blsnb.serving.core.requests import Requests
 from blsnb.serving.core.serving_options import forwarded
 from blsnb.serving.core.shared_state import SharedState

@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable
 from functools import partial
 
+from blsnb.engine.catalog import parse_version
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.parts.server_parts import ServerParts
@@ -60,7 +61,7 @@ class HttpModels:
     def ready(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Report with the status whether a model is ready."""
         try:
-            number = metadata.parse_version(version)
+            number = parse_version(version)
         except RequestError as error:
             return error_response(error.message, error.code, PLAIN)
         if self._parts.engine.catalog.is_model_ready(model, number):
@@ -69,13 +70,13 @@ class HttpModels:
 
     def metadata(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return a model's inputs and outputs."""
-        number = metadata.parse_version(version)
+        number = parse_version(version)
         found = metadata.model_metadata(self._parts.engine.catalog, model, number)
         return json_response(found)
 
     def config(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return the configuration of a ready model."""
-        number = metadata.parse_version(version)
+        number = parse_version(version)
         config = self._parts.engine.catalog.find(model, number).config
         return json_response(config.to_dict(self._parts.engine.release))
 
@@ -83,7 +84,7 @@ class HttpModels:
         self, request: HttpRequest, model: str | None = None, version: str = ""
     ) -> HttpResponse:
         """Return the statistics of a model, or of all ready ones."""
-        number = metadata.parse_version(version)
+        number = parse_version(version)
         rows = self._parts.engine.catalog.statistics(model, number)
         return json_response({"model_stats": rows})
 

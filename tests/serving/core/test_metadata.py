@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from cells import CONFIG, DOUBLE, cell
 
+from blsnb.engine.catalog import parse_version
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.metadata import (
     model_metadata,
-    parse_version,
     server_is_ready,
     server_version,
 )
