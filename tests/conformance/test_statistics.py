@@ -149,7 +149,9 @@ STREAMS = ACCOUNT.replace(
             if "error" in request.request_id():
                 error = pb_utils.TritonError("no")
                 sender.send(pb_utils.InferenceResponse(error=error))
-            sender.send(flags={FINAL})""",
+            sender.send(flags={FINAL})
+            if "raises" in request.request_id():
+                raise ValueError("boom")""",
 )
 
 
@@ -163,6 +165,20 @@ def test_streams_are_counted(agree, scene):
             for id in ("three", "none", "an error", "three and an error"):
                 s.ask(id, stream=True).result()
             return [s.over(), counted(s.target, "counted_streams", 4)]
+
+    agree(case)
+
+
+def test_a_stream_whose_execution_fails_is_counted(agree, scene):
+    """It is a failure, even if its final flag was sent before."""
+
+    def case(target):
+        more = "model_transaction_policy { decoupled: true }"
+        with scene(target, "counted_failures", more, source=STREAMS) as s:
+            for id in ("three, raises", "none, raises", "error, raises"):
+                s.ask(id, stream=True).result()
+            failures = samples(s.target, "counted_failures", FAILURES)
+            return [s.over(), counted(s.target, "counted_failures", 3), failures]
 
     agree(case)
 

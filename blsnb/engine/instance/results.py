@@ -55,9 +55,9 @@ def fail_all(
         inflight.release_flags = RELEASE_ALL
         for note in notes_of(cause):
             inflight.note(note)
+        inflight.failed = inflight.decoupled or not inflight.final
         if inflight.final:
             continue
-        inflight.failed = True
         if inflight.response is not None and not inflight.decoupled:
             inflight.response.followed = text
             inflight.note(_FOLLOWED.format(text))
