@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from blsnb.arguments import check_callable, check_path, check_type, check_whole
+from blsnb.arguments import (
+    check_callable,
+    check_names,
+    check_path,
+    check_type,
+    check_whole,
+)
 from blsnb.evaluation.identity import header_of
 from blsnb.evaluation.journal import Journal, Journaled
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
@@ -122,6 +128,7 @@ def evaluate(
     """Evaluate a model on a data set; see `Server.evaluate`."""
     parts.lifetime.check_open()
     check_callable(progress=progress)
+    check_names(lower_is_better=demand.lower_is_better)
     settings = demand.settings
     metrics = metric_functions(demand.metrics, frozenset(demand.lower_is_better))
     wanted = settings.options.get("outputs")

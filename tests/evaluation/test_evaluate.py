@@ -343,6 +343,7 @@ def test_an_iterator_cannot_be_compared_and_an_unknown_model_is_refused(double):
         ({"metrics": {"a": 5}}, TypeError, r"metrics\['a'\]=5"),
         ({"metrics": 5}, TypeError, "metrics=5"),
         ({"lower_is_better": ["b"]}, ValueError, r"lower_is_better=\['b'\]"),
+        ({"lower_is_better": "m"}, TypeError, "expected a list of names"),
         ({"correlation_id": 3}, ValueError, "sequence='KEY'"),
         ({"oops": 1}, InputError, r"^evaluate\(\) has no option 'oops'"),
         ({"progress": 5}, TypeError, "progress=5"),
