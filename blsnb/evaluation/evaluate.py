@@ -248,6 +248,7 @@ class _Loop:
 
     def _tell(self) -> None:
         self._reported_s = _now()
-        done, failed = self._gathering.done, self._gathering.failed
-        elapsed_s = self._reported_s - self._began_s
-        self._report(Progress(done, failed, self._total, elapsed_s))
+        found, elapsed_s = self._gathering, self._reported_s - self._began_s
+        self._report(
+            Progress(found.done, found.failed, self._total, elapsed_s, found.stored)
+        )

@@ -22,12 +22,15 @@ class Progress(NamedTuple):
         Number of rows; None if it is unknown.
     elapsed_s
         Seconds since the start.
+    stored
+        Number of completed rows that an earlier evaluation had executed.
     """
 
     done: int
     failed: int
     total: int | None
     elapsed_s: float
+    stored: int = 0
 
     @property
     def share(self) -> float:
@@ -37,7 +40,8 @@ class Progress(NamedTuple):
     @property
     def text(self) -> str:
         """Rows, rate, time left and failures, in a line."""
-        rate = self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
+        executed = self.done - self.stored
+        rate = executed / self.elapsed_s if self.elapsed_s > 0 else 0.0
         total = "" if self.total is None else f" of {self.total:,}"
         said = [f"{self.done:,}{total} rows", f"{rate_text(rate)}/s"]
         if self.total and rate and self.done < self.total:

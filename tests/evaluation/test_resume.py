@@ -7,6 +7,8 @@ import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 
 from blsnb import Server
+from blsnb.evaluation.progress import rate_text
+from blsnb.evaluation.result.page import page_of
 
 ROWS = [{"X": np.full(1, n, np.float32), "label": 2 * n} for n in range(6)]
 METRICS = {"right": lambda row, outputs: outputs["Y"][0] == row["label"]}
@@ -63,12 +65,16 @@ def test_an_interrupted_evaluation_continues(server, path, workers):
 def test_finished_rows_are_not_executed_again(server, path):
     """Metrics are computed anew, from the stored outputs."""
     server.evaluate("outer", interrupted_rows(4), resume=path)
-    before = executions(server)
+    ran = executions(server)
 
-    server.evaluate("outer", ROWS, resume=path)
+    resumed = server.evaluate("outer", ROWS, resume=path)
+    assert 4 == resumed.stored
+    took, before = page_of(resumed).facts[2:]
+    assert took.endswith(f", {rate_text(2 / resumed.duration_s)} rows/s")
+    assert "4 executed before" == before
     found = server.evaluate("outer", ROWS, resume=path, metrics=METRICS)
 
-    assert before + 2 == executions(server)
+    assert ran + 2 == executions(server)
     assert [1] * 6 == found.metrics["right"].values.tolist()
 
 
@@ -113,9 +119,9 @@ def test_both_sides_of_a_comparison_are_stored(server, path):
     """Neither is executed again."""
     server.define("triple", TRIPLE, config=CONFIG)
     first = server.evaluate("outer", ROWS, resume=path, against="triple")
-    before = executions(server), executions(server, "triple")
+    ran = executions(server), executions(server, "triple")
 
     again = server.evaluate("outer", ROWS, resume=path, against="triple")
 
-    assert before == (executions(server), executions(server, "triple"))
+    assert ran == (executions(server), executions(server, "triple"))
     assert len(first.comparison.changed) == len(again.comparison.changed) == 5

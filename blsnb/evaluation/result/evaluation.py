@@ -76,6 +76,8 @@ class Evaluation:
         Duration of the evaluation in seconds.
     interrupted
         Whether Ctrl-C ended it early.
+    stored
+        Number of rows that an earlier evaluation had executed, with ``resume=``.
     earlier
         The evaluation of the other model, if ``against=`` named one.
     """
@@ -98,6 +100,7 @@ class Evaluation:
     without_run: Mapping[int, str]
     duration_s: float
     interrupted: bool = False
+    stored: int = 0
     earlier: Evaluation | None = None
 
     def __len__(self) -> int:

@@ -48,6 +48,8 @@ class Gathering:
         self._rows: dict[int, Row] = {}
         """Executed rows that are kept and have no run, by number."""
         self._reasons: dict[int, str] = {}
+        self.stored = 0
+        """Number of rows that an earlier evaluation had executed."""
 
     @property
     def done(self) -> int:
@@ -63,6 +65,7 @@ class Gathering:
         """Add a result of an earlier evaluation, whose row is not executed."""
         self.add(row, result)
         self._rows.pop(row.number, None)
+        self.stored += 1
 
     def add(self, row: Row, result: RowResult) -> None:
         """Add the result of an executed row."""
@@ -136,6 +139,7 @@ class Gathering:
             without_run=self._without_run(),
             duration_s=duration_s,
             interrupted=interrupted,
+            stored=self.stored,
         )
 
     def _metric(self, metric: MetricFunction, order: Any) -> MetricColumn:

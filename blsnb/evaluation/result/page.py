@@ -40,8 +40,10 @@ def _facts(evaluation: Evaluation) -> Iterator[str]:
     yield counted(len(evaluation), "row")
     yield f"{len(evaluation.errors):,} failed" if evaluation.errors else "none failed"
     if evaluation.duration_s > 0:
-        rate = len(evaluation) / evaluation.duration_s
+        rate = (len(evaluation) - evaluation.stored) / evaluation.duration_s
         yield f"{time(evaluation.duration_s * 1e6)}, {rate_text(rate)} rows/s"
+    if evaluation.stored:
+        yield f"{evaluation.stored:,} executed before"
     if evaluation.interrupted:
         yield "interrupted"
 

@@ -92,6 +92,8 @@ def test_progress_says_rate_time_left_and_failures():
         == Progress(500, 3, 2000, 10.0).text
     )
     assert "500 rows, 50/s" == Progress(500, 0, None, 10.0).text
+    resumed = Progress(1500, 0, 2000, 10.0, stored=1400)
+    assert "1,500 of 2,000 rows, 10/s, 50 s left" == resumed.text
 
 
 def test_a_short_evaluation_shows_no_progress(monkeypatch):
