@@ -19,7 +19,7 @@ from blsnb.model.normalization import normalise
 from blsnb.model.rules.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import Backend
-from blsnb.pb_utils.compiled.releases import has
+from blsnb.pb_utils.compiled.releases import Release, has
 from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
 from blsnb.repository.execution_environment import (
@@ -30,6 +30,7 @@ from blsnb.repository.execution_environment import (
 from blsnb.tensors.memory import HOST
 
 _OWN_THREAD = ("BLSNB_THREAD", "instance")
+_BLANKS = frozenset(" \t\n")
 _SHELL_CHARACTERS = frozenset(";|&$`()[]{}<>\\'\"*?~#!")
 
 
@@ -157,8 +158,7 @@ class PythonInstanceMaker:
     ) -> list[ModelInstance]:
         engine = self._engine
         gpu_count = engine.placements.gpu_count
-        if has("checked_stub_names", engine.release):
-            _check_stub_names(self.config)
+        _check_stub_names(self.config, engine.release)
         validate_instances(self.config, gpu_count=gpu_count)
         differences = self._check_environment()
         self._check_file()
@@ -280,8 +280,8 @@ def all_or_nothing() -> Iterator[list[ModelInstance]]:
         raise
 
 
-def _check_stub_names(config: ModelConfig) -> None:
-    """Refuse a model or instance name that Triton would not pass to a shell.
+def _check_stub_names(config: ModelConfig, release: Release) -> None:
+    """Refuse a model or instance name that Triton's shell would split or act on.
 
     References
     ----------
@@ -289,6 +289,15 @@ def _check_stub_names(config: ModelConfig) -> None:
     """
     names = (config.name, *(spec.name for spec in config.instance_names()))
     for name in names:
+        if _BLANKS.intersection(name):
+            raise ModelConfigError(
+                f"the name {name!r} contains white space",
+                stage="create",
+                advice="Triton's shell splits it, so that no load succeeds. Rename "
+                "the model, or its instance group.",
+            )
+        if not has("checked_stub_names", release):
+            continue
         if found := sorted(_SHELL_CHARACTERS.intersection(name)):
             raise ModelConfigError(
                 "Invalid stub name: contains invalid characters",

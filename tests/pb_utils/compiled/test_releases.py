@@ -179,6 +179,21 @@ def test_a_name_with_special_characters_of_a_shell_does_not_load(name):
     assert f"The name {name!r} has" in failed.value.advice
 
 
+@pytest.mark.parametrize("release", ["24.10", None])
+@pytest.mark.parametrize(("name", "group"), [("a b", ""), ("a\tb", ""), ("a", "g h")])
+def test_a_name_with_white_space_does_not_load(name, group, release):
+    """On Triton the load never ends; of an instance group it fails."""
+    config = f'instance_group [{{ name: "{group}" kind: KIND_CPU }}]'
+
+    loading = pytest.raises(ModelLoadError)
+    with Server(triton_release=release) as server, loading as failed:
+        server.define(name, NOTHING, config=config)
+
+    shown = repr(f"{group}_0" if group else name)
+    assert f"the name {shown} contains white space" in failed.value.message
+    assert "Triton's shell splits it" in failed.value.advice
+
+
 def test_an_instance_group_with_such_a_name_does_not_load():
     """Its instances have its name."""
     config = 'instance_group [{ name: "a|b" kind: KIND_CPU }]'
@@ -189,9 +204,9 @@ def test_an_instance_group_with_such_a_name_does_not_load():
     assert "'a|b_0'" in failed.value.advice
 
 
-@pytest.mark.parametrize("name", ["Model-1.2_x", "a b", "größe", "a+b=c,d%e@f^g"])
+@pytest.mark.parametrize("name", ["Model-1.2_x", "größe", "a+b=c,d%e@f^g"])
 def test_other_names_load(name):
-    """Spaces, letters of any language and other signs are accepted."""
+    """Letters of any language and other signs are accepted."""
     with Server() as server:
         server.define(name, NOTHING, config="")
 
