@@ -97,6 +97,7 @@ return [reply(pb_utils.get_output_tensor_by_name(response, "Y").as_numpy() * 2)]
         run.trace.models[leaf.model].backend,
         leaf.parent,
     )
+    assert "cpu" == run.trace.models[leaf.model].device
     assert caller.compute_start_ns < leaf.compute_start_ns <= leaf.compute_end_ns
     assert ["X"] == [ref.name for ref in leaf.inputs]
     assert 1 == server.statistics("leaf")["model_stats"][0]["inference_count"]

@@ -1,6 +1,7 @@
 """Specification of the displayed runs that a kernel connects to its pages."""
 
 import gc
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -139,3 +140,48 @@ def test_a_run_is_executed_again_by_its_server(runs, known, monkeypatch):
             monkeypatch.setattr(frontend.default, "started", lambda: server)
             found = runs._run(wire.page_id(take_trace(record)))
             assert parts_of(server).requests is replayer_in(found)
+
+
+@pytest.mark.parametrize("name", ["on_main_thread", "interruptible"])
+def test_without_the_extension_a_call_is_made_at_once(monkeypatch, name):
+    """There is no kernel whose thread could call it later."""
+    monkeypatch.setattr(frontend, "_runs", None)
+    calls = []
+    getattr(frontend, name)(lambda: calls.append(name))
+
+    assert [name] == calls
+
+
+@pytest.mark.parametrize("name", ["on_main_thread", "interruptible"])
+def test_a_call_waits_for_the_loop_of_the_kernel(monkeypatch, name):
+    """It is called between two cells."""
+    waiting, calls = [], []
+    loop = SimpleNamespace(add_callback=waiting.append)
+    kernel = SimpleNamespace(io_loop=loop)
+    monkeypatch.setattr(
+        frontend, "_runs", DisplayedRuns(SimpleNamespace(kernel=kernel))
+    )
+    getattr(frontend, name)(lambda: calls.append(name))
+    assert [] == calls
+
+    waiting.pop()()
+    assert [name] == calls
+
+
+def test_an_interrupt_ends_a_call_and_not_the_loop(monkeypatch):
+    """Between cells the kernel ignores the signal; during the call it does not."""
+    waiting, handlers = [], []
+    loop = SimpleNamespace(add_callback=waiting.append)
+    kernel = SimpleNamespace(io_loop=loop)
+    monkeypatch.setattr(
+        frontend, "_runs", DisplayedRuns(SimpleNamespace(kernel=kernel))
+    )
+
+    def call():
+        handlers.append(signal.getsignal(signal.SIGINT))
+        raise KeyboardInterrupt
+
+    frontend.interruptible(call)
+    waiting.pop()()
+
+    assert [signal.default_int_handler] == handlers

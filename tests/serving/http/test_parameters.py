@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from blsnb.serving.http import infer
 from blsnb.serving.http.parameters import custom
 
 
@@ -26,3 +27,22 @@ def test_an_integer_that_exceeds_64_bits_is_a_double(
     found = custom("scale", value)
 
     assert (type(expected), expected) == (type(found), found)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("12", 12),
+        (" +7 bytes", 7),
+        ("-3", -3),
+        ("", 0),
+        ("x1", 0),
+        ("2147483648", -(2**31)),
+        ("-4294967295", 1),
+    ],
+)
+def test_the_size_of_a_header_is_read_as_c_reads_numbers(
+    text: str, number: int
+) -> None:
+    """What follows the digits is ignored, and 32 bits are kept."""
+    assert number == infer._atoi(text)
