@@ -180,7 +180,7 @@ def test_a_comment_in_another_encoding_keeps_its_bytes(notebook, tmp_path):
     """Also where an option of a cell changes the configuration."""
     file = make(tmp_path / "models")
     config = file.parents[1] / "config.pbtxt"
-    original = b"# caf\xe9\n" + config.read_bytes()
+    original = b"# gr\xfc\xdfe\n" + config.read_bytes()
     config.write_bytes(original)
     notebook.run(f"%triton import {tmp_path / 'models'}")
     notebook.run(CELL + times(3))
@@ -189,7 +189,7 @@ def test_a_comment_in_another_encoding_keeps_its_bytes(notebook, tmp_path):
 
     notebook.run("%%triton_model double --instances 2\n" + times(4))
     notebook.run("%triton export --in-place")
-    assert config.read_bytes().startswith(b"# caf\xe9\n")
+    assert config.read_bytes().startswith(b"# gr\xfc\xdfe\n")
     assert b"count: 2" in config.read_bytes()
 
 
