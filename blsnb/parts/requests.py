@@ -46,6 +46,8 @@ class Answer(NamedTuple):
 
     response: ResponseMessage
     advice: str = ""
+    refused: bool = False
+    """Whether no scheduler accepted the request."""
 
 
 class ClientRequest(NamedTuple):
@@ -228,7 +230,7 @@ class ClientRequests:
         __tracebackhide__ = True
         message.memory = HOST
         caller = Caller(root, None, None, 0, is_client=True)
-        response, advice = None, ""
+        response, advice, refused = None, "", False
         try:
             with interruptible(root, self._open_requests.close):
                 self._readers.refuse_if_stopping(message)
@@ -239,7 +241,7 @@ class ClientRequests:
                     response = self._router.route(message, caller)
         except RequestError as error:
             response = ResponseMessage(error=error.message, code=error.code)
-            advice = error.advice
+            advice, refused = error.advice, True
         finally:
             # A request on a worker thread ends its record itself, perhaps later.
             if root.ended is not None or not root.deadline_ns:
@@ -252,7 +254,7 @@ class ClientRequests:
             # client.
             note_lost(root.record.calls[:1], response.error)
             response = ResponseMessage()
-        return Answer(response, advice)
+        return Answer(response, advice, refused)
 
     def message(self, request: ClientRequest) -> RequestMessage:
         """Return a request as its model sees it, with frozen inputs.

@@ -360,3 +360,50 @@ def test_what_a_model_answers(agree: Agree, served: Served, code: str) -> None:
     ask = Ask("/v2/models/script/infer", {"inputs": [tensor], "id": "q"})
 
     agree(lambda target: served(target).have("script").ask(ask))
+
+
+TENSORS = """
+max_batch_size: 4
+input { name: "X" data_type: TYPE_FP32 dims: [ 1 ] }
+output { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }
+"""
+STEP = """
+platform: "ensemble"
+ensemble_scheduling { step {
+    model_name: "%s" model_version: -1
+    input_map { key: "X" value: "X" } output_map { key: "Y" value: "Y" }
+} }
+"""
+FAILS = """
+class TritonPythonModel:
+    def execute(self, requests):
+        raise ValueError("boom")
+"""
+SCHEDULED = {
+    "execute": "",
+    "sequences": "sequence_batching { }",
+    "queue": "dynamic_batching { preferred_batch_size: [ 4 ] "
+    "max_queue_delay_microseconds: 500000 "
+    "default_queue_policy { default_timeout_microseconds: 1000 } }",
+}
+
+
+@rows("r6.2/post-infer")
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_an_error_of_a_model_and_of_a_step(
+    agree: Agree, served: Served, name: str
+) -> None:
+    """A refusal is JSON; an error of an accepted request has the type of plain text."""
+    step, ensemble = f"fails_{name}", f"fails_{name}_in_a_step"
+    config = f'backend: "python" instance_group {{ kind: KIND_CPU }} {TENSORS}'
+
+    def case(target: Target) -> Any:
+        end = served(target)
+        end.write(step, config + SCHEDULED[name], FAILS)
+        end.write(ensemble, STEP % step + TENSORS, "")
+        body = {"inputs": [given("X", shape=[1, 1], data=[1])]}
+        return end.each(
+            [Ask(f"/v2/models/{each}/infer", body) for each in (step, ensemble)]
+        )
+
+    agree(case)

@@ -27,6 +27,10 @@ STOPPING = (
 _INVALID = DType("TYPE_INVALID", "<invalid>", 0, None, 0)
 
 
+class ResponseError(RequestError):
+    """The response to an accepted request is an error."""
+
+
 class Requests:
     """Runs the requests of network clients.
 
@@ -59,17 +63,20 @@ class Requests:
         Raises
         ------
         RequestError
-            The request was refused, or failed: Triton's code and text.
+            The request was refused: Triton's code and text.
+        ResponseError
+            It was accepted, and failed.
         WouldHang
             Triton would never respond.
         ServerClosedError
             The server is closed.
         """
         responses = self._responses(request)
-        answer = self._parts.requests.answer(self._message(request), begun).response
-        response = responses.of(answer)
+        answer = self._parts.requests.answer(self._message(request), begun)
+        response = responses.of(answer.response)
         if response.error is not None:
-            raise RequestError(response.error, response.code)
+            kind = RequestError if answer.refused else ResponseError
+            raise kind(response.error, response.code)
         return response
 
     def open(self, request: WireRequest, begun: Begun | None = None) -> ResponseReader:

@@ -11,7 +11,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served
 from blsnb.files.read_budget import ReadLimitError
 from blsnb.request_fields import Parameters, RequestFields
-from blsnb.serving.core.requests import Requests
+from blsnb.serving.core.requests import Requests, ResponseError
 from blsnb.serving.core.serving_options import forwarded
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.core.wire import WireInput, WireRequest
@@ -97,11 +97,7 @@ class HttpInfer:
         body: bytes,
         header_length: int,
     ) -> HttpResponse:
-        root: RootRequest | None = None
-
-        def begun(begun_root: RootRequest) -> None:
-            nonlocal root
-            root = begun_root
+        def begun(root: RootRequest) -> None:
             root.record.context = request.context
             request.cancellation.add(root.cancel)
 
@@ -109,9 +105,13 @@ class HttpInfer:
             headers = forwarded(self._forwarded, request.raw_headers)
             wire, outputs = self._read(served, version, body, header_length, headers)
             response = self._requests.infer(wire, begun)
+        except RequestError as error:
+            content_type = PLAIN if isinstance(error, ResponseError) else JSON
+            return error_response(error.message, error.code, content_type)
+        try:
             found = body_of(response, outputs.is_binary)
         except RequestError as error:
-            return error_response(error.message, error.code, _error_type(root))
+            return error_response(error.message, error.code, PLAIN)
         return _response(found, request)
 
     def _read(
@@ -154,12 +154,6 @@ def is_serial(catalog: Catalog, model: str, version: str) -> bool:
     except RequestError:
         return False
     return served.instance_counts[1] == 1 and not served.config.scheduling
-
-
-def _error_type(root: RootRequest | None) -> str:
-    """Return the content type of an error: plain once a model has run."""
-    calls = [] if root is None else root.record.calls
-    return PLAIN if calls and calls[0].compute_start_ns else JSON
 
 
 def _response(body: ResponseBody, request: HttpRequest) -> HttpResponse:
