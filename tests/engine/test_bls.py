@@ -89,7 +89,7 @@ def test_a_refused_call_is_a_value(server):
     ],
 )
 def test_each_refused_call_is_in_the_trace(server, name, options, text, decoupled):
-    """With its line and the reason, whoever refuses it."""
+    """With its line and the reason, also if it names no model that serves."""
     body = f"""
     asked = ask("{name}", request{options}).exec(decoupled={decoupled})
     [error] = [each.error() for each in ([asked] if not {decoupled} else asked)]
