@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,18 @@ def test_docstrings_and_comments_have_no_obscure_phrase():
         for path in some([*package, *sources.files()])
         for found in sources.obscure_in(path)
     ]
+
+
+def test_possessive_groups_are_those_that_each_python_matches_alike():
+    """Releases before 3.11.5 match others wrongly: see `repetitions.POSSESSIVE`."""
+    found = [
+        f"{path.relative_to(TESTS.parent)}: {line.strip()}"
+        for path in some(sorted((TESTS.parent / "blsnb").rglob("*.py")))
+        for line in path.read_text("utf-8").splitlines()
+        if re.search(r"(?<!\\)\)[*+?]\+(?!\+)|(?<!\\)\)\+\+", line)
+    ]
+
+    assert [] == found
 
 
 @pytest.mark.parametrize(

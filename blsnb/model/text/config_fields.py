@@ -8,11 +8,14 @@ from importlib import resources
 from typing import Any, NamedTuple
 
 from blsnb.model.text.schema import schema
+from blsnb.repetitions import POSSESSIVE
 
 _PACKAGE = "inference."
-_TEXT = r""""(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?"""
+_TEXT = rf""""(?:[^"\\\n]++|\\.)*{POSSESSIVE}"?|'(?:[^'\\\n]++|\\.)*{POSSESSIVE}'?"""
 _TOKEN = re.compile(_TEXT + r"|#[^\n]*|[\w.+-]+|[{}\[\]:,;]")
-_CLOSED = re.compile(r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'""")
+_CLOSED = re.compile(
+    rf""""(?:[^"\\]++|\\.)*{POSSESSIVE}"|'(?:[^'\\]++|\\.)*{POSSESSIVE}'"""
+)
 _BOOLS = ("true", "false")
 
 

@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from blsnb.repetitions import POSSESSIVE
+
 TAB_WIDTH = 8
 
 
@@ -39,23 +41,24 @@ _ESCAPE = (
     r"\\(?:[abfnrtv\\?'\"]|[0-7]|x[0-9a-fA-F]|u[0-9a-fA-F]{4}"
     r"|U00[01][0-9a-fA-F]{5})"
 )
-# Possessive repetitions: others keep 240 bytes for each character of a long string.
-_OPEN_STRING = rf"(?P<quote>[\"'])(?:(?!(?P=quote))[^\\\n]|{_ESCAPE})*+"
+_OPEN_DOUBLE = rf'"(?:[^"\\\n]++|{_ESCAPE})*{POSSESSIVE}'
+_OPEN_SINGLE = rf"'(?:[^'\\\n]++|{_ESCAPE})*{POSSESSIVE}"
 _OCTAL_OR_HEX = r"(?>0[xX][0-9a-fA-F]+|0[0-7]+)"
 _DECIMAL = r"(?>(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
 _NUMBER = rf"(?>{_DECIMAL}(?:[eE][+-]?[0-9]+)?[fF]?)"
 
-_BLANK = r"(?:[ \t\n\r\v\f]++|#[^\n]*+)*+"
+_BLANK = rf"(?:[ \t\n\r\v\f]++|#[^\n]*+)*{POSSESSIVE}"
 _TOKEN = (
     rf"(?P<identifier>[A-Za-z_][A-Za-z0-9_]*)"
-    rf"|(?P<string>{_OPEN_STRING}(?P=quote))"
+    rf"|(?P<string>{_OPEN_DOUBLE}\"|{_OPEN_SINGLE}')"
     rf"|(?P<octal_or_hex>{_OCTAL_OR_HEX})"
     rf"|(?P<number>{_NUMBER})"
     r"|(?P<symbol>[!$-&(-/:-@\[-`{-\x7f])"
 )
 # Both patterns begin with the token and end where Triton reports it.
 _INVALID_STRING = (
-    rf"{_OPEN_STRING}(?:\\(?:x|u[0-9a-fA-F]{{0,3}}|U[0-9a-fA-F]{{0,7}})?)?"
+    rf"(?:{_OPEN_DOUBLE}|{_OPEN_SINGLE})"
+    r"(?:\\(?:x|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?)?"
 )
 _INVALID_NUMBER = (
     r"0[xX](?![0-9a-fA-F])"

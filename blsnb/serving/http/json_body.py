@@ -8,12 +8,14 @@ import re
 from typing import Any, NoReturn
 
 from blsnb.engine.request.validation import RequestError
+from blsnb.repetitions import POSSESSIVE
 
 Json = Any
 """None, a bool, int, float or str, or a list or dict of these.
 
 Bytes that are not UTF-8 are surrogates, as with Python's ``surrogateescape``.
 """
+_POSSESSIVE = POSSESSIVE.encode()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HUGE = tuple(map(re.compile, (rb"[eE]\+?[0-9]{3}", rb"(?<![0-9])[0-9]{300}")))
 """Numbers that Triton may refuse. Searched one by one: an alternation is slower."""
@@ -22,14 +24,16 @@ _ESCAPE = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u([dD]...)|\\.", re
 _MAX_DEPTH = 200
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _STRING = re.compile(
-    rb'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}'
-    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*+"
+    rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}'
+    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*" + _POSSESSIVE
 )
 _FOUR_DIGITS = re.compile(rb"\\u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4}|(?!\\u))")
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(rb"-?(?:NaN|(?:Na?)?Inf(?:inity|(?!i)))")
 _BEFORE_INFINITY = re.compile(rb"-?(?:Na?)?")
-_STRING_OR_NOT_FINITE = re.compile(rb'"(?:[^"\\]|\\.)*+"|' + _NOT_FINITE.pattern, re.S)
+_STRING_OR_NOT_FINITE = re.compile(
+    rb'"(?:[^"\\]++|\\.)*' + _POSSESSIVE + rb'"|' + _NOT_FINITE.pattern, re.S
+)
 _WORDS = {b"n": b"null", b"t": b"true", b"f": b"false"}
 
 
