@@ -30,3 +30,27 @@ test("arrow keys, Home and End move the only stop of a list", () => {
 
   assert.deepEqual(seen, ["b", "c", "c", "b", "a", "a", "a"]);
 });
+
+test("rows that change while the pointer is pressed are drawn after its release", async () => {
+  const clicks: string[] = [];
+  const draw = (item: string) => [h("button", { class: "head", onclick: () => clicks.push(item) }, item)];
+  const list = new RowList<string>("models", "no model", draw);
+  const show = (item: string) => list.show([{ key: "a", item, look: item }]);
+  const pointer = (type: string) => button.dispatchEvent(new Event(type, { bubbles: true }));
+  document.body.replaceChildren(list.node);
+  show("before");
+  const button = list.node.querySelector<HTMLElement>(".head")!;
+
+  for (const end of ["pointercancel", "pointerup"]) {
+    pointer("pointerdown");
+    show("after");
+    assert.equal(list.node.querySelector(".head"), button);
+    if (end === "pointercancel") show("before");
+    pointer(end);
+    if (end === "pointerup") button.click();
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+
+  assert.deepEqual(clicks, ["before"]);
+  assert.equal(list.node.querySelector(".head")!.textContent, "after");
+});

@@ -17,6 +17,7 @@ export class RowList<Item> {
   #elements = new Map<string, { element: HTMLElement; look: string }>();
   #rows: Shown<Item>[] = [];
   #open: string | null = null;
+  #isPressed = false;
   #draw: (item: Item, isOpen: boolean) => HTMLElement[];
   #empty: string;
 
@@ -37,12 +38,28 @@ export class RowList<Item> {
     this.#list.setAttribute("aria-label", label);
     this.#list.addEventListener("keydown", (event) => this.#onKey(event));
     this.#list.addEventListener("click", (event) => this.#onClick(event));
+    this.#list.addEventListener("pointerdown", () => this.#hold());
     this.node = h("div", { class: "listing" }, this.#filter, this.#list, this.#note);
   }
 
   show(rows: Shown<Item>[]): void {
     this.#rows = rows;
-    this.#refresh();
+    if (!this.#isPressed) this.#refresh();
+  }
+
+  /** Keep the rows until the pointer is released: a button that is replaced meanwhile gets no click. */
+  #hold(): void {
+    this.#isPressed = true;
+    const ends = ["pointerup", "pointercancel"];
+    const release = () => {
+      for (const end of ends) document.removeEventListener(end, release, true);
+      // After the click, which follows at once.
+      setTimeout(() => {
+        this.#isPressed = false;
+        this.#refresh();
+      });
+    };
+    for (const end of ends) document.addEventListener(end, release, true);
   }
 
   #refresh(): void {
