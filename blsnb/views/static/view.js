@@ -3720,6 +3720,29 @@ function uncounted(counts) {
   return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
 }
 
+// src/press.ts
+var ENDS = ["pointerup", "pointercancel"];
+var Press = class {
+  isHeld = false;
+  #released;
+  /** `released` is called after the pointer is released, and after the click that follows. */
+  constructor(element, released) {
+    this.#released = released;
+    element.addEventListener("pointerdown", () => this.#hold());
+  }
+  #hold() {
+    this.isHeld = true;
+    const release = () => {
+      for (const end of ENDS) document.removeEventListener(end, release, true);
+      setTimeout(() => {
+        this.isHeld = false;
+        this.#released();
+      }, 0);
+    };
+    for (const end of ENDS) document.addEventListener(end, release, true);
+  }
+};
+
 // src/flamegraph.ts
 var ROW = 18;
 var MIN_SHARE2 = 4e-3;
@@ -4081,6 +4104,7 @@ var Inspector = class {
   #facts = "";
   #drawn = -Infinity;
   #stop;
+  #press = new Press(this.element, () => this.draw());
   constructor(session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
@@ -4094,6 +4118,7 @@ var Inspector = class {
     const facts = this.#factsOf(selection);
     if (facts === this.#facts) return;
     const sameSubject = facts.split("\n")[0] === this.#facts.split("\n")[0];
+    if (sameSubject && this.#press.isHeld) return;
     const running = trace.header.run.state === "running";
     if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
     this.#drawn = performance.now();

@@ -1,6 +1,7 @@
 /** A list of rows with a filter: one row is in the tab order, arrow keys move, Enter opens. */
 
 import { h, setText } from "../dom.ts";
+import { Press } from "../press.ts";
 
 export interface Shown<Item> {
   key: string;
@@ -17,7 +18,7 @@ export class RowList<Item> {
   #elements = new Map<string, { element: HTMLElement; look: string }>();
   #rows: Shown<Item>[] = [];
   #open: string | null = null;
-  #isPressed = false;
+  #press: Press;
   #draw: (item: Item, isOpen: boolean) => HTMLElement[];
   #empty: string;
 
@@ -38,28 +39,13 @@ export class RowList<Item> {
     this.#list.setAttribute("aria-label", label);
     this.#list.addEventListener("keydown", (event) => this.#onKey(event));
     this.#list.addEventListener("click", (event) => this.#onClick(event));
-    this.#list.addEventListener("pointerdown", () => this.#hold());
+    this.#press = new Press(this.#list, () => this.#refresh());
     this.node = h("div", { class: "listing" }, this.#filter, this.#list, this.#note);
   }
 
   show(rows: Shown<Item>[]): void {
     this.#rows = rows;
-    if (!this.#isPressed) this.#refresh();
-  }
-
-  /** Keep the rows until the pointer is released: a button that is replaced meanwhile gets no click. */
-  #hold(): void {
-    this.#isPressed = true;
-    const ends = ["pointerup", "pointercancel"];
-    const release = () => {
-      for (const end of ends) document.removeEventListener(end, release, true);
-      // After the click, which follows at once.
-      setTimeout(() => {
-        this.#isPressed = false;
-        this.#refresh();
-      });
-    };
-    for (const end of ends) document.addEventListener(end, release, true);
+    if (!this.#press.isHeld) this.#refresh();
   }
 
   #refresh(): void {
