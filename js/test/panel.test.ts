@@ -213,6 +213,7 @@ test("a cell's model is found by its name, and a file's path from the served fol
   assert.equal(definedIn("%%triton_model double"), "double");
   assert.equal(definedIn("print()"), null);
   assert.equal(resolved(["work"], "../models/a/1/model.py"), "models/a/1/model.py");
+  assert.equal(resolved(["work"], "./models//a/model.py"), "work/models/a/model.py");
   assert.equal(resolved([], "../outside.py"), null);
   assert.equal(resolved([], "/etc/passwd"), null);
 });
