@@ -2,25 +2,23 @@
 
 const ENDS = ["pointerup", "pointercancel"];
 
-export class Press {
-  isHeld = false;
-  #released: () => void;
-
-  /** `released` is called after the pointer is released, and after the click that follows. */
-  constructor(element: HTMLElement, released: () => void) {
-    this.#released = released;
-    element.addEventListener("pointerdown", () => this.#hold());
-  }
-
-  #hold(): void {
-    this.isHeld = true;
-    const release = () => {
-      for (const end of ENDS) document.removeEventListener(end, release, true);
-      setTimeout(() => {
-        this.isHeld = false;
-        this.#released();
-      }, 0);
-    };
+/**
+ * Return whether the pointer is pressed in an element.
+ *
+ * `released` is called after its release, and after the click that follows.
+ */
+export function pressedIn(element: HTMLElement, released: () => void): () => boolean {
+  let isHeld = false;
+  const release = () => {
+    for (const end of ENDS) document.removeEventListener(end, release, true);
+    setTimeout(() => {
+      isHeld = false;
+      released();
+    }, 0);
+  };
+  element.addEventListener("pointerdown", () => {
+    isHeld = true;
     for (const end of ENDS) document.addEventListener(end, release, true);
-  }
+  });
+  return () => isHeld;
 }

@@ -3722,26 +3722,21 @@ function uncounted(counts) {
 
 // src/press.ts
 var ENDS = ["pointerup", "pointercancel"];
-var Press = class {
-  isHeld = false;
-  #released;
-  /** `released` is called after the pointer is released, and after the click that follows. */
-  constructor(element, released) {
-    this.#released = released;
-    element.addEventListener("pointerdown", () => this.#hold());
-  }
-  #hold() {
-    this.isHeld = true;
-    const release = () => {
-      for (const end of ENDS) document.removeEventListener(end, release, true);
-      setTimeout(() => {
-        this.isHeld = false;
-        this.#released();
-      }, 0);
-    };
+function pressedIn(element, released) {
+  let isHeld = false;
+  const release = () => {
+    for (const end of ENDS) document.removeEventListener(end, release, true);
+    setTimeout(() => {
+      isHeld = false;
+      released();
+    }, 0);
+  };
+  element.addEventListener("pointerdown", () => {
+    isHeld = true;
     for (const end of ENDS) document.addEventListener(end, release, true);
-  }
-};
+  });
+  return () => isHeld;
+}
 
 // src/flamegraph.ts
 var ROW = 18;
@@ -4104,7 +4099,7 @@ var Inspector = class {
   #facts = "";
   #drawn = -Infinity;
   #stop;
-  #press = new Press(this.element, () => this.draw());
+  #isPressed = pressedIn(this.element, () => this.draw());
   constructor(session) {
     this.#session = session;
     this.#tensors = new TensorList(session);
@@ -4118,7 +4113,7 @@ var Inspector = class {
     const facts = this.#factsOf(selection);
     if (facts === this.#facts) return;
     const sameSubject = facts.split("\n")[0] === this.#facts.split("\n")[0];
-    if (sameSubject && this.#press.isHeld) return;
+    if (sameSubject && this.#isPressed()) return;
     const running = trace.header.run.state === "running";
     if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
     this.#drawn = performance.now();

@@ -1,7 +1,7 @@
 /** A list of rows with a filter: one row is in the tab order, arrow keys move, Enter opens. */
 
 import { h, setText } from "../dom.ts";
-import { Press } from "../press.ts";
+import { pressedIn } from "../press.ts";
 
 export interface Shown<Item> {
   key: string;
@@ -18,7 +18,7 @@ export class RowList<Item> {
   #elements = new Map<string, { element: HTMLElement; look: string }>();
   #rows: Shown<Item>[] = [];
   #open: string | null = null;
-  #press: Press;
+  #isPressed: () => boolean;
   #draw: (item: Item, isOpen: boolean) => HTMLElement[];
   #empty: string;
 
@@ -39,13 +39,13 @@ export class RowList<Item> {
     this.#list.setAttribute("aria-label", label);
     this.#list.addEventListener("keydown", (event) => this.#onKey(event));
     this.#list.addEventListener("click", (event) => this.#onClick(event));
-    this.#press = new Press(this.#list, () => this.#refresh());
+    this.#isPressed = pressedIn(this.#list, () => this.#refresh());
     this.node = h("div", { class: "listing" }, this.#filter, this.#list, this.#note);
   }
 
   show(rows: Shown<Item>[]): void {
     this.#rows = rows;
-    if (!this.#press.isHeld) this.#refresh();
+    if (!this.#isPressed()) this.#refresh();
   }
 
   #refresh(): void {
