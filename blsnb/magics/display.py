@@ -11,9 +11,9 @@ from IPython.display import display
 
 from blsnb.magics.frontend import (
     bundle,
+    call_interruptibly,
     has_no_models,
     has_page,
-    interruptible,
     note_run,
 )
 from blsnb.options import options
@@ -157,4 +157,4 @@ def _show_form(form: Form) -> None:
             results.update(shown)
 
     form.on_result(update)
-    form.run_with(interruptible)
+    form.run_with(call_interruptibly)

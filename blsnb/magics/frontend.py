@@ -297,7 +297,7 @@ def on_main_thread(call: Callable[[], None]) -> None:
         _runs.main.submit(call)
 
 
-def interruptible(call: Callable[[], None]) -> None:
+def call_interruptibly(call: Callable[[], None]) -> None:
     """Call a function of a widget so that Ctrl-C ends it.
 
     Pages send the messages of widgets to threads of their own, which no interrupt

@@ -48,7 +48,7 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     known = record.taken
     if known is not None and known[0] is notes:
         return known[1]
-    version, is_ended = record.version, record.ended
+    revision, is_ended = record.revision, record.ended
     trace = trace_of(
         record.id,
         list(record.calls),
@@ -67,7 +67,7 @@ def trace_so_far(record: RunRecord, notes: bool) -> Trace:
     if is_complete:
         record.taken = notes, trace
         # Calls dropped while the trace is built must not stay in memory.
-        if record.version is not version:
+        if record.revision is not revision:
             record.taken = None
     return trace
 

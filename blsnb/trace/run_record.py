@@ -73,7 +73,7 @@ class RunRecord:
     taken: tuple[bool, Trace] | None = None
     """The trace of the ended run, once taken, and whether it has notes; discarded
     by `changed`."""
-    version: object = None
+    revision: object = None
     """Another object after each change of the ended run."""
     _folded: FoldedCounts | None = None
 
@@ -90,7 +90,7 @@ class RunRecord:
     def changed(self) -> None:
         """Note that the ended run has changed: its trace has to be taken again."""
         # In this order, so that a thread that keeps a trace now discards it itself.
-        self.version = object()
+        self.revision = object()
         self.taken = None
 
     def hold(self, call: Call) -> None:

@@ -35,7 +35,7 @@ import triton_python_backend_utils as pb_utils
 class TritonPythonModel:
     def execute(self, requests):
         x = requests[0].inputs()[0].as_numpy()
-        while x[0] < 0:
+        while x[0] < 0:  # Only an interrupt ends it.
             time.sleep(0.01)
         return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", x * 2)])]
 """

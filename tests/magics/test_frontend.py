@@ -142,7 +142,7 @@ def test_a_run_is_executed_again_by_its_server(runs, known, monkeypatch):
             assert parts_of(server).requests is replayer_in(found)
 
 
-@pytest.mark.parametrize("name", ["on_main_thread", "interruptible"])
+@pytest.mark.parametrize("name", ["on_main_thread", "call_interruptibly"])
 def test_without_the_extension_a_call_is_made_at_once(monkeypatch, name):
     """There is no kernel whose thread could call it later."""
     monkeypatch.setattr(frontend, "_runs", None)
@@ -152,7 +152,7 @@ def test_without_the_extension_a_call_is_made_at_once(monkeypatch, name):
     assert [name] == calls
 
 
-@pytest.mark.parametrize("name", ["on_main_thread", "interruptible"])
+@pytest.mark.parametrize("name", ["on_main_thread", "call_interruptibly"])
 def test_a_call_waits_for_the_loop_of_the_kernel(monkeypatch, name):
     """It is called between two cells."""
     waiting, calls = [], []
@@ -181,7 +181,7 @@ def test_an_interrupt_ends_a_call_and_not_the_loop(monkeypatch):
         handlers.append(signal.getsignal(signal.SIGINT))
         raise KeyboardInterrupt
 
-    frontend.interruptible(call)
+    frontend.call_interruptibly(call)
     waiting.pop()()
 
     assert [signal.default_int_handler] == handlers

@@ -14,7 +14,7 @@ from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.usages import SUMMARIES, USAGES
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import ProgressBar, has_page, interruptible
+from blsnb.magics.frontend import ProgressBar, call_interruptibly, has_page
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import bench, choices
 
@@ -187,7 +187,7 @@ def _button(planned: Plan) -> str:
     # Deferred: loading the extension must not import the widget library.
     from blsnb.views.live.apply_button import ApplyButton
 
-    return ApplyButton(planned, interruptible).document()
+    return ApplyButton(planned, call_interruptibly).document()
 
 
 def _load(planned: Outcome) -> Load:
