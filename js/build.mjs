@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build, transform } from "esbuild";
+import { minify } from "terser";
 
 const outdir = process.argv[2] ?? "../blsnb/views/static";
 const extension = process.argv[3] ?? "../blsnb/panel/labextension";
@@ -31,13 +32,10 @@ const smallStyles = {
 };
 
 await build({ ...shared, entryPoints: ["src/view.ts", "src/monitor.ts", "src/connection.ts", "src/placed.ts", "src/upload.ts"], loader: { ".css": "text" } });
-await build({
-  ...shared,
-  entryPoints: ["src/view.ts"],
-  minify: true,
-  outExtension: { ".js": ".min.js" },
-  plugins: [smallStyles],
-});
+const view = await build({ ...shared, entryPoints: ["src/view.ts"], minify: true, write: false, plugins: [smallStyles] });
+// Terser leaves a twentieth less than esbuild alone; the first document of each cell carries this code.
+const smaller = await minify(view.outputFiles[0].text, { module: true, ecma: 2020, compress: { passes: 2 } });
+await writeFile(join(outdir, "view.min.js"), `${smaller.code}\n`);
 
 const panel = await build({
   ...shared,
