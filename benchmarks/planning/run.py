@@ -24,7 +24,7 @@ from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Level, Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.benchmark.samples import Row
+from blsnb.benchmark.samples import LoadRow
 from blsnb.parts.requests import client_request
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import Calibration
@@ -80,7 +80,7 @@ def _add(
     calibration: Calibration,
     case: Case,
     number: int | None,
-    row: Row,
+    row: LoadRow,
     costs: Costs,
 ) -> None:
     """Add a measurement, and its prediction with the speed of its time."""
@@ -208,11 +208,11 @@ def _simulated(
 
 
 def _undisturbed(
-    spent: Callable[[], ProcessorTimes], measure: Callable[[], Row]
-) -> tuple[Row, Costs]:
+    spent: Callable[[], ProcessorTimes], measure: Callable[[], LoadRow]
+) -> tuple[LoadRow, Costs]:
     """Return the measurement that other programs disturbed least."""
 
-    def once() -> tuple[float, tuple[Row, Costs]]:
+    def once() -> tuple[float, tuple[LoadRow, Costs]]:
         before = spent()
         found = metered(measure)
         return spent().since(before).others, found
@@ -222,7 +222,7 @@ def _undisturbed(
 
 def _measured(
     world: RealWorld, case: Case, rates: Sequence[float]
-) -> Iterator[tuple[int | None, Row, Costs]]:
+) -> Iterator[tuple[int | None, LoadRow, Costs]]:
     """Yield measurements: the number of the rate, or None for the saturation."""
     with world.serving() as server:
         assert server.pid is not None

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from blsnb.benchmark.samples import Row, failures
+from blsnb.benchmark.samples import LoadRow, failures
 from blsnb.printable import counted, printable, rounded
 from blsnb.views.format import time
 
@@ -45,7 +45,7 @@ class Bench:
     model_name: str
     trace_level: str
     stream: bool
-    rows: tuple[Row, ...]
+    rows: tuple[LoadRow, ...]
     interrupted: bool = False
     left_out: tuple[float, ...] = ()
     arrivals: str = ""
@@ -115,7 +115,7 @@ class Bench:
         first = _STREAM if self.stream else ()
         return (*head, *first, *tail), [self._line(row) for row in self.rows]
 
-    def _line(self, row: Row) -> tuple[str, ...]:
+    def _line(self, row: LoadRow) -> tuple[str, ...]:
         load = (rounded(row.rate), rounded(row.sent_rate)) if self.arrivals else ()
         clients = (f"{row.concurrency:,}",)
         first = (row.first_p50_us, row.first_p99_us) if self.stream else ()
@@ -149,7 +149,7 @@ def _interval(us: float, error_us: float) -> str:
     return _time(us) if math.isnan(error_us) else f"{time(us)} ± {time(error_us)}"
 
 
-def _batches(row: Row) -> str:
+def _batches(row: LoadRow) -> str:
     """Return the mean batch size, and the maximum if it is larger."""
     if not row.batch_sizes:
         return _DASH

@@ -17,7 +17,7 @@ from blsnb.benchmark.closed_loop import Tick, run_closed
 from blsnb.benchmark.heap import frozen_heap
 from blsnb.benchmark.level import MAX_CLIENTS, Level, Load
 from blsnb.benchmark.open_loop import run_open
-from blsnb.benchmark.samples import NOTHING, Counts, Row, open_row_of, row_of
+from blsnb.benchmark.samples import NOTHING, Counts, LoadRow, open_row_of, row_of
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
@@ -38,15 +38,15 @@ class LevelPlan(NamedTuple):
 
     words: str
     run: Callable[[Tick], Level]
-    row: Callable[[Level, Counts], Row]
+    row: Callable[[Level, Counts], LoadRow]
     rate: float = math.nan
     """Requests per second of an open loop."""
 
 
-class Measured(NamedTuple):
+class MeasuredRows(NamedTuple):
     """The rows, whether Ctrl-C ended the last one, and the rates without a row."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LoadRow, ...]
     interrupted: bool
     left_out: tuple[float, ...]
 
@@ -165,7 +165,7 @@ def measure(
     counts: Callable[[], Counts],
     progress: Progress | None,
     check: Callable[[Level], None],
-) -> Measured:
+) -> MeasuredRows:
     """Run the levels. After a rate that is not held, higher ones are left out.
 
     Parameters
@@ -174,7 +174,7 @@ def measure(
         Receives the warm-up, and may raise before anything is measured.
     """
     report = progress or _ignore
-    rows: list[Row] = []
+    rows: list[LoadRow] = []
     left_out: list[float] = []
     tick = partial(_tick, lambda _, words: report(0.0, words), 0, 1, warm_up.words)
     warmed = warm_up.run(tick)
@@ -194,12 +194,12 @@ def measure(
         if not (interrupted or rows[-1].is_held):
             too_high = min(too_high, plan.rate)
     report(1.0, "interrupted" if interrupted else "done")
-    return Measured(tuple(rows), interrupted, tuple(left_out))
+    return MeasuredRows(tuple(rows), interrupted, tuple(left_out))
 
 
 def closed_row(
     sender: Sender, clients: int, load: Load, counts: Counts = NOTHING
-) -> Row:
+) -> LoadRow:
     """Measure clients in a closed loop.
 
     Raises
@@ -211,7 +211,7 @@ def closed_row(
         return _row(_closed(sender, load, workers, clients, load.requests), counts)
 
 
-def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> Row:
+def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> LoadRow:
     """Measure requests at their times.
 
     Raises
@@ -223,7 +223,7 @@ def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> Ro
         return _row(_opened(sender, workers, arrivals), counts)
 
 
-def _row(plan: LevelPlan, counts: Counts) -> Row:
+def _row(plan: LevelPlan, counts: Counts) -> LoadRow:
     level = plan.run(lambda share: None)
     if level.interrupted:
         raise KeyboardInterrupt
@@ -233,7 +233,7 @@ def _row(plan: LevelPlan, counts: Counts) -> Row:
 def _closed(
     client: Sender, load: Load, workers: Workers, clients: int, requests: int
 ) -> LevelPlan:
-    def row(level: Level, since: Counts) -> Row:
+    def row(level: Level, since: Counts) -> LoadRow:
         return row_of(
             clients,
             level.samples,
@@ -247,7 +247,7 @@ def _closed(
 
 
 def _opened(client: Sender, workers: Workers, arrivals: Arrivals) -> LevelPlan:
-    def row(level: Level, since: Counts) -> Row:
+    def row(level: Level, since: Counts) -> LoadRow:
         return open_row_of(
             arrivals.rate,
             level.samples,

@@ -70,7 +70,7 @@ NOTHING = Counts({phase: (0, 0) for phase in _PHASES}, {})
 """Counters of a model that is not ready."""
 
 
-class Row(NamedTuple):
+class LoadRow(NamedTuple):
     """One level of load. Times are in microseconds; missing ones are NaN.
 
     Parameters
@@ -160,7 +160,7 @@ class Row(NamedTuple):
         return inferences / executions if executions else math.nan
 
 
-def failures(rows: Sequence[Row]) -> list[str]:
+def failures(rows: Sequence[LoadRow]) -> list[str]:
     """Return the error texts of failed requests with their counts."""
     total: Counter[str] = Counter()
     for row in rows:
@@ -175,7 +175,7 @@ def row_of(
     *,
     stream: bool,
     unfinished: int = 0,
-) -> Row:
+) -> LoadRow:
     """Return the row of one level.
 
     Parameters
@@ -192,7 +192,7 @@ def row_of(
     p50, p90, p95, p99 = _percentiles(whole)
     first_p50, _, _, first_p99 = _percentiles(first)
     errors = Counter(sample.error for sample in samples if sample.error)
-    return Row(
+    return LoadRow(
         concurrency=concurrency,
         duration_s=seconds,
         requests=len(answered),
@@ -224,7 +224,7 @@ def open_row_of(
     *,
     stream: bool,
     unfinished: int = 0,
-) -> Row:
+) -> LoadRow:
     """Return the row of one level of an open loop, without the warm-up's requests."""
     measured = sorted(each for each in samples if each.began_ns >= sending.warm_ns)
     row = row_of(sending.peak, measured, counted, stream=stream, unfinished=unfinished)

@@ -22,7 +22,7 @@ _PIPE_CLOSED = 141
 """The shell's exit status of a process ended by SIGINT or SIGPIPE."""
 
 
-class Subcommand(NamedTuple):
+class ProgramSubcommand(NamedTuple):
     """The usage and the summary of a subcommand."""
 
     usage: str
@@ -31,37 +31,37 @@ class Subcommand(NamedTuple):
 
 # Each is a module of this package with a function `run`, imported when it is used.
 SUBCOMMANDS = {
-    "evaluate": Subcommand(
+    "evaluate": ProgramSubcommand(
         "REPOSITORY NAME ROWS [--metric MODULE:FUNCTION] [--at-least METRIC=NUMBER] "
         "[--json]",
         "send each row of a data set to a model, and measure the answers",
     ),
-    "lab": Subcommand(
+    "lab": ProgramSubcommand(
         "[FOLDER] [OPTION ...]", "open the tutorial notebooks in JupyterLab"
     ),
-    "panel": Subcommand(
+    "panel": ProgramSubcommand(
         "[--remove]", "link the panel of JupyterLab into this environment"
     ),
-    "recorder": Subcommand(
+    "recorder": ProgramSubcommand(
         "install | status | uninstall [--python ENV]",
         "record the models of a production server, to replay their requests here",
     ),
-    "serve": Subcommand(
+    "serve": ProgramSubcommand(
         "REPOSITORY ... [--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS]",
         "serve model repositories over HTTP and gRPC, as a Triton server does",
     ),
-    "test": Subcommand(
+    "test": ProgramSubcommand(
         "REPOSITORY [OPTION ...]", "run a model repository's own tests with pytest"
     ),
-    "trace": Subcommand(
+    "trace": ProgramSubcommand(
         "FILE [--html | --svg | --perfetto FILE]",
         "show a recorded run, or a trace file of a Triton server",
     ),
-    "verify": Subcommand(
+    "verify": ProgramSubcommand(
         "REPOSITORY NAME [INPUT=EXPRESSION ...] [OPTION ...]",
         "send the same requests to a real Triton server, and compare the responses",
     ),
-    "watch": Subcommand(
+    "watch": ProgramSubcommand(
         "[FILE] [--listen ADDRESS] [--port PORT] [--server URL] [--rate N] "
         "[--level LEVEL] [--count N] [--model NAME] [--id ID] [--slower-than MS]",
         "list the requests of a real Triton server as they end, or those of a file",

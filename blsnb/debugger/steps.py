@@ -26,7 +26,7 @@ _MAX_PARENTS = 100
 """Maximum number of stepped parents that are remembered."""
 
 
-class Steps:
+class DebuggerSteps:
     """Continues a step on the thread where the next model runs."""
 
     def __init__(self) -> None:

@@ -13,9 +13,9 @@ from blsnb.engine.request.lifetime import Unwind
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.scheduling.ensembles.calls import (
+    EnsembleProgress,
     EnsembleResponse,
     Held,
-    Progress,
     Sequence,
 )
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
@@ -23,8 +23,8 @@ from blsnb.engine.scheduling.ensembles.run import EnsembleRun
 from blsnb.engine.scheduling.ensembles.step_driver import StepDriver
 from blsnb.engine.scheduling.ensembles.step_requests import (
     EnsembleRequest,
+    StepRequests,
     StepRouter,
-    Steps,
     alias,
 )
 from blsnb.engine.served import Served
@@ -85,7 +85,7 @@ class ServedEnsemble(Served):
         __tracebackhide__ = True
         answered: list[ResponseMessage] = []
 
-        def answer(progress: Progress[TensorRef]) -> None:
+        def answer(progress: EnsembleProgress[TensorRef]) -> None:
             answered.extend(self._messages(progress))
 
         self._drive(inflight, answer)
@@ -102,7 +102,7 @@ class ServedEnsemble(Served):
         """Run a decoupled request, which sends its responses itself."""
         inflight.placement = self.placement
 
-        def answer(progress: Progress[TensorRef]) -> None:
+        def answer(progress: EnsembleProgress[TensorRef]) -> None:
             inflight.failed = inflight.failed or progress.error is not None
             for response in self._messages(progress):
                 inflight.send(response, progress.final)
@@ -116,7 +116,7 @@ class ServedEnsemble(Served):
         inflight.over()
 
     def _drive(
-        self, inflight: Inflight, answer: Callable[[Progress[TensorRef]], None]
+        self, inflight: Inflight, answer: Callable[[EnsembleProgress[TensorRef]], None]
     ) -> None:
         """Run all steps, and pass each response to a function."""
         __tracebackhide__ = True
@@ -125,12 +125,14 @@ class ServedEnsemble(Served):
             again = ((step.model, step.index) for step in endless)
             inflight.root.end(hang.endless(self.info.name, again))
             raise Unwind
-        inflight.steps = steps = Steps()
+        inflight.steps = steps = StepRequests()
         request = EnsembleRequest(self._router, inflight, steps)
         run = self._begun(inflight, request)
         StepDriver(run, request.execute, answer, inflight.root, self._workers).drive()
 
-    def _messages(self, progress: Progress[TensorRef]) -> Iterator[ResponseMessage]:
+    def _messages(
+        self, progress: EnsembleProgress[TensorRef]
+    ) -> Iterator[ResponseMessage]:
         if progress.error is not None:
             message, code = progress.error
             yield ResponseMessage(error=message, code=code)
@@ -170,7 +172,7 @@ class ServedEnsemble(Served):
         """Count a request whose final response was sent."""
         inflight.call.request_end_ns = CLOCK.now_ns()
         steps = inflight.steps
-        if isinstance(steps, Steps):
+        if isinstance(steps, StepRequests):
             self.statistics.add_steps(
                 inflight.call,
                 inflight.batch_size,

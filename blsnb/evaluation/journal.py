@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blsnb.evaluation.identity import difference, digest_of_inputs
-from blsnb.evaluation.plain import Chunk as ChunkOfRows
-from blsnb.evaluation.plain import Row, RowResult, RowRunner
+from blsnb.evaluation.plain import Chunk, Row, RowResult, RowRunner
 from blsnb.evaluation.stored_results import PackedResults, row_numbers, unpacked
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.v2.chunks import (
-    Chunk,
     ChunkReader,
     DamagedChunk,
+    FileChunk,
     LargeChunk,
     json_pieces,
     packed,
@@ -173,7 +172,7 @@ class Journal:
         if not end:
             self._write(_HEADER, header, before=MAGIC)
 
-    def _check_header(self, header: dict[str, Any], chunk: Chunk) -> None:
+    def _check_header(self, header: dict[str, Any], chunk: FileChunk) -> None:
         found = parsed(b"".join(json_pieces(chunk)))
         if chunk.type != _HEADER or not isinstance(found, dict):
             raise Malformed("no header of an evaluation")
@@ -216,7 +215,7 @@ class Journaled:
         self._place = place
         self._journal = journal
 
-    def results(self, chunks: Iterable[ChunkOfRows]) -> Iterator[list[RowResult]]:
+    def results(self, chunks: Iterable[Chunk]) -> Iterator[list[RowResult]]:
         """Yield the results of chunks, each once it is stored."""
         for results in self._place.results(chunks):
             self._journal.append(results)
@@ -246,7 +245,7 @@ class _StoredResults(Mapping[int, RowResult]):
         """Return the digest of a row's inputs; None without a result."""
         return self._digests.get(number)
 
-    def index(self, chunk: Chunk, count: int, offset: int) -> None:
+    def index(self, chunk: FileChunk, count: int, offset: int) -> None:
         """Note the rows of a chunk, with its number and its position."""
         for number, digest in row_numbers(_json(chunk)):
             self._places[number] = count, offset
@@ -271,11 +270,11 @@ def open_for_append(path: Path) -> BinaryIO:
     return open(descriptor, "r+b", buffering=0)
 
 
-def _json(chunk: Chunk) -> Any:
+def _json(chunk: FileChunk) -> Any:
     return parsed(b"".join(json_pieces(chunk)))
 
 
-def _whole_chunks(reader: ChunkReader) -> Iterator[Chunk]:
+def _whole_chunks(reader: ChunkReader) -> Iterator[FileChunk]:
     """Yield chunks up to the first damaged or incomplete one."""
     while True:
         try:

@@ -38,7 +38,7 @@ class ReadLimitError(ValueError):
     """Reading needs more memory than allowed."""
 
 
-class Stream(Protocol):
+class InflatedStream(Protocol):
     """A file whose content is inflated piece by piece."""
 
     def read(self, size: int, /) -> bytes:
@@ -89,7 +89,7 @@ class ReadBudget:
         """Return spent bytes that are free again."""
         self._left += count
 
-    def read(self, stream: Stream) -> bytes:
+    def read(self, stream: InflatedStream) -> bytes:
         """Return a stream's content, inflating no more than the budget allows."""
         whole = io.BytesIO()
         while piece := stream.read(_PIECE):

@@ -21,7 +21,7 @@ from blsnb.tensors.convert import to_ref
 from blsnb.tensors.dtypes import BY_DATATYPE
 
 
-class Source(StrEnum):
+class InputSource(StrEnum):
     """Where the value of an input comes from."""
 
     TYPED = "typed"
@@ -47,7 +47,7 @@ class Entry:
         The file; None before one is chosen.
     """
 
-    source: Source
+    source: InputSource
     text: str = ""
     shape: str = ""
     seed: int = 0
@@ -70,16 +70,16 @@ def read_entry(
         The entry gives no value that the input takes.
     """
     match entry.source:
-        case Source.NONE:
+        case InputSource.NONE:
             _check_optional(spec)
             return None
-        case Source.TYPED:
+        case InputSource.TYPED:
             value = typed_value(entry.text, spec)
-        case Source.RANDOM:
+        case InputSource.RANDOM:
             value = random_value(spec, parse_dims(entry.shape), entry.seed)
-        case Source.FILE:
+        case InputSource.FILE:
             value = uploaded_value(entry.upload, spec)
-        case Source.VARIABLE:
+        case InputSource.VARIABLE:
             value = _variable(entry.text.strip(), variables)
     _check(value.value, spec)
     return value
@@ -116,7 +116,7 @@ def _check(value: Any, spec: InputSpec) -> None:
         )
 
 
-class Reading(NamedTuple):
+class FormReading(NamedTuple):
     """The values of all inputs of a form, or what is wrong with them."""
 
     values: dict[str, Value]
@@ -127,9 +127,9 @@ def read_entries(
     entries: Mapping[str, Entry],
     specs: Mapping[str, InputSpec],
     variables: Mapping[str, Any],
-) -> Reading:
+) -> FormReading:
     """Return the values of the inputs by name, and errors by name."""
-    reading = Reading({}, {})
+    reading = FormReading({}, {})
     for name, entry in entries.items():
         try:
             value = read_entry(entry, specs[name], variables)

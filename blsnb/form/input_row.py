@@ -9,7 +9,7 @@ from typing import Any
 
 import ipywidgets
 
-from blsnb.form.entries import Entry, Source
+from blsnb.form.entries import Entry, InputSource
 from blsnb.form.inputs import InputSpec
 from blsnb.form.random_values import default_shape
 from blsnb.form.typed_values import default_text
@@ -22,11 +22,11 @@ _MAX_TYPED = 64
 _NOTE = "color: var(--jp-ui-font-color2, #616161); overflow-wrap: anywhere"
 _WIDE = {"width": "auto", "flex": "1 1 16em"}
 _LABELS = {
-    Source.TYPED: "Type in",
-    Source.RANDOM: "Random",
-    Source.FILE: "File",
-    Source.VARIABLE: "Variable",
-    Source.NONE: "Leave out",
+    InputSource.TYPED: "Type in",
+    InputSource.RANDOM: "Random",
+    InputSource.FILE: "File",
+    InputSource.VARIABLE: "Variable",
+    InputSource.NONE: "Leave out",
 }
 
 
@@ -42,7 +42,11 @@ class InputRow:
     """
 
     def __init__(self, spec: InputSpec, names: Sequence[str] = ()) -> None:
-        sources = [each for each in Source if each is not Source.NONE or spec.optional]
+        sources = [
+            each
+            for each in InputSource
+            if each is not InputSource.NONE or spec.optional
+        ]
         self._source = ipywidgets.Dropdown(
             options=[(_LABELS[each], each) for each in sources],
             value=_first_source(spec),
@@ -95,15 +99,15 @@ class InputRow:
 
     @property
     def _is_variable(self) -> bool:
-        return bool(self._source.value is Source.VARIABLE)
+        return bool(self._source.value is InputSource.VARIABLE)
 
     def _show_source(self, _: Any = None) -> None:
-        editors: dict[Source, tuple[Any, ...]] = {
-            Source.TYPED: (self._typed,),
-            Source.RANDOM: (self._shape, self._seed),
-            Source.FILE: (self._file,),
-            Source.VARIABLE: (self._variable,),
-            Source.NONE: (),
+        editors: dict[InputSource, tuple[Any, ...]] = {
+            InputSource.TYPED: (self._typed,),
+            InputSource.RANDOM: (self._shape, self._seed),
+            InputSource.FILE: (self._file,),
+            InputSource.VARIABLE: (self._variable,),
+            InputSource.NONE: (),
         }
         self._editors.children = editors[self._source.value]
         self.show("")
@@ -124,8 +128,8 @@ def _is_small(spec: InputSpec) -> bool:
     return math.prod([max(1, size) for size in spec.dims]) <= _MAX_TYPED
 
 
-def _first_source(spec: InputSpec) -> Source:
+def _first_source(spec: InputSpec) -> InputSource:
     """Return the source of a new form."""
     if spec.optional:
-        return Source.NONE
-    return Source.TYPED if _is_small(spec) else Source.RANDOM
+        return InputSource.NONE
+    return InputSource.TYPED if _is_small(spec) else InputSource.RANDOM

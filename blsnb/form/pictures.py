@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from blsnb.form.inputs import InputSpec
-from blsnb.form.value import FieldError, Steps, Value
+from blsnb.form.value import FieldError, Value, ValueSteps
 from blsnb.printable import printable
 from blsnb.tensors.dtypes import BY_DATATYPE
 
@@ -40,7 +40,7 @@ def picture_value(name: str, content: bytes, spec: InputSpec) -> Value:
     """
     layout, outer = _layout(spec)
     image = _open(name, content)
-    steps = Steps(image, f"Image.open({name!r})", ["from PIL import Image"])
+    steps = ValueSteps(image, f"Image.open({name!r})", ["from PIL import Image"])
     done = [f"{image.width} x {image.height} {image.mode}"]
     if image.mode != layout.mode:
         mode = layout.mode
@@ -89,7 +89,7 @@ def _layout(spec: InputSpec) -> tuple[_Layout, int]:
     )
 
 
-def _resize(steps: Steps, layout: _Layout, done: list[str]) -> None:
+def _resize(steps: ValueSteps, layout: _Layout, done: list[str]) -> None:
     image = steps.result
     size = (
         layout.width if layout.width > 0 else image.width,
@@ -100,7 +100,7 @@ def _resize(steps: Steps, layout: _Layout, done: list[str]) -> None:
         done.append(f"resized to {size[0]} x {size[1]}")
 
 
-def _arrange(steps: Steps, layout: _Layout, done: list[str]) -> None:
+def _arrange(steps: ValueSteps, layout: _Layout, done: list[str]) -> None:
     if layout.axes == "CHW" and layout.mode == "L":
         steps.then(lambda array: array[None], "{}[None]")
     elif layout.axes == "HWC" and layout.mode == "L":
@@ -110,7 +110,7 @@ def _arrange(steps: Steps, layout: _Layout, done: list[str]) -> None:
         done.append("channels first")
 
 
-def _scale(steps: Steps, spec: InputSpec, done: list[str]) -> None:
+def _scale(steps: ValueSteps, spec: InputSpec, done: list[str]) -> None:
     if spec.datatype == "UINT8":
         return
     dtype: Any = BY_DATATYPE[spec.datatype].dtype if spec.datatype else None

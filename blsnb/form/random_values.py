@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from blsnb.form.inputs import InputSpec
-from blsnb.form.value import FieldError, Steps, Value
+from blsnb.form.value import FieldError, Value, ValueSteps
 from blsnb.tensors.dtypes import BY_DATATYPE, Shape
 
 MAX_BYTES = 32 << 20
@@ -57,16 +57,18 @@ def random_value(spec: InputSpec, shape: Shape, seed: int) -> Value:
     code = f"np.random.default_rng({seed})"
     made = np.random.default_rng(seed)
     if spec.datatype == "BYTES":
-        steps = Steps(made.choice(_WORDS, shape), f"{code}.choice({_WORDS}, {shape})")
+        steps = ValueSteps(
+            made.choice(_WORDS, shape), f"{code}.choice({_WORDS}, {shape})"
+        )
         steps.then(lambda array: array.astype(object), "{}.astype(object)")
         return steps.value()
     # NumPy has no BF16: float32 values are sent in it.
     name = "float32" if dtype.dtype is None else dtype.dtype.name
     if name.startswith("float"):
-        steps = Steps(made.random(shape), f"{code}.random({shape})")
+        steps = ValueSteps(made.random(shape), f"{code}.random({shape})")
     else:
         top = {"bool": 2, "uint8": 256}.get(name, 100)
         drawn = made.integers(top, size=shape)
-        steps = Steps(drawn, f"{code}.integers({top}, size={shape})")
+        steps = ValueSteps(drawn, f"{code}.integers({top}, size={shape})")
     steps.then(lambda array: array.astype(name), f'{{}}.astype("{name}")')
     return steps.value()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blsnb.form.inputs import InputSpec
-from blsnb.form.value import FieldError, Steps, Value
+from blsnb.form.value import FieldError, Value, ValueSteps
 from blsnb.printable import printable
 from blsnb.tensors.dtypes import BY_DATATYPE
 
@@ -38,7 +38,7 @@ def sound_value(name: str, content: bytes, spec: InputSpec) -> Value:
     sound = _read(name, content)
     code = f'np.frombuffer(wave.open({name!r}).readframes(-1), "{sound.dtype}")'
     samples = np.frombuffer(sound.frames, sound.dtype)
-    steps = Steps(samples, code, ["import wave"])
+    steps = ValueSteps(samples, code, ["import wave"])
     shape = (-1, sound.channels)
     steps.then(lambda array: array.reshape(shape), f"{{}}.reshape({shape})")
     seconds = len(steps.result) / sound.rate
@@ -70,7 +70,7 @@ def _read(name: str, content: bytes) -> _Sound:
     return _Sound(rate or 1, channels, _WIDTHS[width], frames[:whole])
 
 
-def _scale(steps: Steps, spec: InputSpec, sampled: str, done: list[str]) -> None:
+def _scale(steps: ValueSteps, spec: InputSpec, sampled: str, done: list[str]) -> None:
     row = BY_DATATYPE.get(spec.datatype)
     name = "float32" if row is None or row.dtype is None else row.dtype.name
     if name == sampled:
@@ -84,7 +84,7 @@ def _scale(steps: Steps, spec: InputSpec, sampled: str, done: list[str]) -> None
     done.append("scaled to -1…1")
 
 
-def _arrange(steps: Steps, spec: InputSpec, channels: int, done: list[str]) -> int:
+def _arrange(steps: ValueSteps, spec: InputSpec, channels: int, done: list[str]) -> int:
     """Arrange the channels; return the wanted number of samples, or -1."""
     dims = spec.dims
     if len(dims) == 1:
@@ -113,7 +113,7 @@ def _arrange(steps: Steps, spec: InputSpec, channels: int, done: list[str]) -> i
     )
 
 
-def _fit(steps: Steps, length: int, done: list[str]) -> None:
+def _fit(steps: ValueSteps, length: int, done: list[str]) -> None:
     """Cut the last axis, or append silence."""
     given = steps.result.shape[-1]
     if length in (-1, given):

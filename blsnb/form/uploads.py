@@ -12,7 +12,7 @@ from blsnb.form.inputs import InputSpec
 from blsnb.form.pictures import picture_value
 from blsnb.form.random_values import MAX_BYTES
 from blsnb.form.sounds import sound_value
-from blsnb.form.value import FieldError, Steps, Value
+from blsnb.form.value import FieldError, Value, ValueSteps
 from blsnb.printable import printable
 
 ACCEPTED = "image/*,audio/*,.npy"
@@ -72,7 +72,9 @@ def _array(name: str, content: bytes) -> Value:
 
 
 def _bytes(name: str, content: bytes, spec: InputSpec) -> Value:
-    steps = Steps(content, f"Path({name!r}).read_bytes()", ["from pathlib import Path"])
+    steps = ValueSteps(
+        content, f"Path({name!r}).read_bytes()", ["from pathlib import Path"]
+    )
     if spec.datatype == "BYTES":
         shape = (1,) * len(spec.shape)
         steps.then(

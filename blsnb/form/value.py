@@ -22,7 +22,7 @@ class Value(NamedTuple):
     """Statements that the code needs."""
 
 
-class Steps:
+class ValueSteps:
     """A value and its code, converted step by step.
 
     Parameters

@@ -18,7 +18,7 @@ def connect(shell: Any) -> Callable[[], None]:
     """Let pages with the panel connect to the kernel, until the returned call."""
     if getattr(shell, "kernel", None) is None:
         return _nothing
-    target = Target(_host)
+    target = CommTarget(_host)
     target.open()
     return target.close
 
@@ -42,7 +42,7 @@ def _host() -> Host:
     )
 
 
-class Target:
+class CommTarget:
     """Accepts the comms that pages open; cheap, since few kernels are watched.
 
     Parameters

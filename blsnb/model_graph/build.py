@@ -21,7 +21,7 @@ from blsnb.model_graph.sources.source_files import SourceFiles
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSource:
+class RepositoryModel:
     """Configuration and folder of a model in a repository.
 
     Parameters
@@ -48,7 +48,7 @@ class ModelSource:
     file: str = ""
 
 
-def model_graph(sources: Mapping[str, ModelSource]) -> ModelGraph:
+def model_graph(sources: Mapping[str, RepositoryModel]) -> ModelGraph:
     """Return the graph of models by name. Sources are parsed, never run."""
     made = _Builder(sources)
     for name in sorted(sources):
@@ -59,7 +59,7 @@ def model_graph(sources: Mapping[str, ModelSource]) -> ModelGraph:
 class _Builder:
     """Collects the calls of each model."""
 
-    def __init__(self, sources: Mapping[str, ModelSource]) -> None:
+    def __init__(self, sources: Mapping[str, RepositoryModel]) -> None:
         self._sources = sources
         self._configs = {name: source.config for name, source in sources.items()}
         self._numbers = {name: number for number, name in enumerate(sorted(sources))}
@@ -82,7 +82,7 @@ class _Builder:
             for call in self._calls_of(name, source):
                 self._add_call(name, call, f"{call.file}:{call.line}")
 
-    def _calls_of(self, name: str, source: ModelSource) -> list[BlsCall]:
+    def _calls_of(self, name: str, source: RepositoryModel) -> list[BlsCall]:
         files = SourceFiles(source.folder or Path())
         evaluator = Evaluator(source.config.parameters)
         parsed = []
@@ -126,7 +126,7 @@ class _Builder:
         return ModelGraph(graph.models, graph.calls, tuple(dict.fromkeys(found)))
 
 
-def _known(name: str, source: ModelSource) -> GraphModel:
+def _known(name: str, source: RepositoryModel) -> GraphModel:
     config = source.config
     kind = "ensemble" if config.is_ensemble else config.backend or "python"
     return GraphModel(name, kind, source.instance_count, source.origin, source.file)

@@ -9,7 +9,7 @@ from pathlib import Path
 from blsnb.errors import ModelConfigError
 from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
-from blsnb.model_graph.build import ModelSource, model_graph
+from blsnb.model_graph.build import RepositoryModel, model_graph
 from blsnb.model_graph.graph import Measured, ModelGraph
 from blsnb.model_graph.sources.source_files import version_folder
 from blsnb.parts.server_parts import ServerParts
@@ -26,10 +26,10 @@ def graph_of(parts: ServerParts) -> ModelGraph:
     return replace(graph, measured=_last_run(parts))
 
 
-def _source(parts: ServerParts, name: str) -> ModelSource:
+def _source(parts: ServerParts, name: str) -> RepositoryModel:
     directory = parts.repository.directory(name)
     if directory is None:
-        return ModelSource(
+        return RepositoryModel(
             ModelConfig(), config_error=parts.repository.why_none(name)[0]
         )
     config = parts.engine.catalog.config(name)
@@ -41,7 +41,7 @@ def _source(parts: ServerParts, name: str) -> ModelSource:
             config, config_error = ModelConfig(), str(error)
     status = parts.models.status(name)
     folder = version_folder(directory, config)
-    return ModelSource(
+    return RepositoryModel(
         config,
         folder,
         status.instance_count or _instance_count(config),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blsnb.parity.checks import Check
+from blsnb.parity.checks import ParityCheck
 from blsnb.parity.triton.outcome import ClientOutcome
 from blsnb.printable import counted, printable
 from blsnb.results.comparison import Comparison
@@ -29,7 +29,7 @@ class Case:
     name: str
     actual: ClientOutcome
     expected: ClientOutcome
-    checks: tuple[Check, ...]
+    checks: tuple[ParityCheck, ...]
 
     def __repr__(self) -> str:
         return printable(f"<Case {self.name}: {'agrees' if self.agree else 'differs'}>")
@@ -67,7 +67,7 @@ class Difference:
     """A part of a case in which the servers differ."""
 
     case: str
-    check: Check
+    check: ParityCheck
 
     def __repr__(self) -> str:
         return printable(f"<{self}>")

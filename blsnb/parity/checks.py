@@ -15,7 +15,7 @@ from blsnb.parity.triton.outcome import (
     ClientResponse,
 )
 from blsnb.printable import printable
-from blsnb.tensors.difference import Change, TensorDifference, difference
+from blsnb.tensors.difference import TensorDifference, ValueChange, difference
 from blsnb.tensors.ref import TensorRef
 from blsnb.tensors.tolerance import Tolerance
 
@@ -27,7 +27,7 @@ _MAX_TEXT = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ParityCheck:
     """One part of an outcome on both servers.
 
     Parameters
@@ -58,14 +58,14 @@ class Check:
 
 def check(
     actual: ClientOutcome, expected: ClientOutcome, tolerance: Tolerance = EXACT
-) -> tuple[Check, ...]:
+) -> tuple[ParityCheck, ...]:
     """Return the compared parts, in the order of the responses."""
     return tuple(_checks(actual, expected, tolerance))
 
 
 def _checks(
     actual: ClientOutcome, expected: ClientOutcome, tolerance: Tolerance
-) -> Iterator[Check]:
+) -> Iterator[ParityCheck]:
     if hang := _hang(actual.failure, expected.failure):
         yield hang
         return
@@ -73,7 +73,7 @@ def _checks(
     is_stream = max(len(ours), len(theirs)) > 1
     if len(ours) != len(theirs):
         counts = f"{len(ours):,}", f"{len(theirs):,}"
-        yield Check("number of responses", *counts, "different", False)
+        yield ParityCheck("number of responses", *counts, "different", False)
     elif reordered := _order(ours, theirs):
         yield reordered
         return
@@ -82,7 +82,9 @@ def _checks(
         yield from _response(prefix, *pair, tolerance, is_stream)
 
 
-def _hang(actual: ClientFailure | None, expected: ClientFailure | None) -> Check | None:
+def _hang(
+    actual: ClientFailure | None, expected: ClientFailure | None
+) -> ParityCheck | None:
     """Compare requests that at least one server never answers."""
     codes = [each.code if each else "" for each in (actual, expected)]
     if codes[0] != WOULD_HANG and codes[1] != NO_RESPONSE:
@@ -93,12 +95,12 @@ def _hang(actual: ClientFailure | None, expected: ClientFailure | None) -> Check
     else:
         server = "the real server" if codes[0] == WOULD_HANG else "blsnb"
         verdict = f"only {server} responds"
-    return Check("response", _outcome(actual), _outcome(expected), verdict, both)
+    return ParityCheck("response", _outcome(actual), _outcome(expected), verdict, both)
 
 
 def _order(
     actual: Sequence[ClientResponse], expected: Sequence[ClientResponse]
-) -> Check | None:
+) -> ParityCheck | None:
     """Return the difference of equal responses in a different order."""
     ours, theirs = ([each.key for each in side] for side in (actual, expected))
     numbers: dict[Any, list[int]] = {}
@@ -108,7 +110,7 @@ def _order(
         return None
     order = [numbers[key].pop(0) for key in ours]
     first = next(n for n, number in enumerate(order, 1) if n != number)
-    return Check(
+    return ParityCheck(
         "order of responses",
         f"response {first}",
         f"response {order[first - 1]}",
@@ -123,7 +125,7 @@ def _response(
     expected: ClientResponse | None,
     tolerance: Tolerance,
     is_stream: bool,
-) -> Iterator[Check]:
+) -> Iterator[ParityCheck]:
     ours, theirs = actual or ClientResponse(), expected or ClientResponse()
     if ours.failure or theirs.failure:
         yield from _failures(prefix, ours.failure, theirs.failure)
@@ -146,20 +148,22 @@ def _response(
 
 def _failures(
     prefix: str, actual: ClientFailure | None, expected: ClientFailure | None
-) -> Iterator[Check]:
+) -> Iterator[ParityCheck]:
     if actual is None or expected is None:
         server = "the real server" if actual is None else "blsnb"
         texts = _outcome(actual), _outcome(expected)
-        yield Check(f"{prefix}error", *texts, f"only on {server}", False)
+        yield ParityCheck(f"{prefix}error", *texts, f"only on {server}", False)
         return
     if actual.code and expected.code:
         yield _texts(f"{prefix}error code", actual.code, expected.code)
     yield _texts(f"{prefix}error text", actual.text, expected.text)
 
 
-def _texts(what: str, actual: str, expected: str) -> Check:
+def _texts(what: str, actual: str, expected: str) -> ParityCheck:
     same = actual == expected
-    return Check(what, actual, expected, "the same" if same else "different", same)
+    return ParityCheck(
+        what, actual, expected, "the same" if same else "different", same
+    )
 
 
 def _outcome(failure: ClientFailure | None) -> str:
@@ -178,13 +182,13 @@ def _output(
     actual: TensorRef | None,
     expected: TensorRef | None,
     tolerance: Tolerance,
-) -> Check:
+) -> ParityCheck:
     found = difference(actual, expected)
-    tolerated = found.change is Change.VALUES and tolerance.beyond(found) is None
+    tolerated = found.change is ValueChange.VALUES and tolerance.beyond(found) is None
     verdict = f"{_verdict(found)}{'; within the tolerance' if tolerated else ''}"
-    agrees = tolerated or found.change is Change.SAME
+    agrees = tolerated or found.change is ValueChange.SAME
     ours, theirs = (_described(ref, found.index) for ref in (actual, expected))
-    return Check(what, ours, theirs, verdict, agrees, found)
+    return ParityCheck(what, ours, theirs, verdict, agrees, found)
 
 
 def _described(ref: TensorRef | None, index: tuple[int, ...] | None) -> str:
@@ -202,15 +206,15 @@ def _described(ref: TensorRef | None, index: tuple[int, ...] | None) -> str:
 
 def _verdict(found: TensorDifference) -> str:
     match found.change:
-        case Change.SAME:
+        case ValueChange.SAME:
             return "the same" if found.count == 1 else f"all {found.count:,} the same"
-        case Change.ADDED:
+        case ValueChange.ADDED:
             return "only on blsnb"
-        case Change.REMOVED:
+        case ValueChange.REMOVED:
             return "only on the real server"
-        case Change.SHAPE:
+        case ValueChange.SHAPE:
             return "different shape"
-        case Change.DATATYPE:
+        case ValueChange.DATATYPE:
             return f"different datatype; {_values(found)}"
         case _:
             return _values(found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from blsnb.parity.agreement import Agreement, Case
-from blsnb.parity.checks import Check
+from blsnb.parity.checks import ParityCheck
 from blsnb.parity.triton.outcome import ClientOutcome
 from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
@@ -148,7 +148,7 @@ def _draw_title(case: Case, sheet: _Sheet, y: float) -> None:
     sheet.write(_VERDICT, middle, mark, colour, weight="bold")
 
 
-def _draw_check(check: Check, sheet: _Sheet, y: float) -> None:
+def _draw_check(check: ParityCheck, sheet: _Sheet, y: float) -> None:
     middle, colour = y + _ROW / 2, "fg" if check.agrees else "error"
     sheet.write(_PART, middle, f"{'=' if check.agrees else '≠'} {check.what}")
     sheet.write(_ACTUAL, middle, check.actual or "nothing", colour)
@@ -159,7 +159,7 @@ def _draw_check(check: Check, sheet: _Sheet, y: float) -> None:
         _plot_values(sheet.axes(y), *pair, _deviating(check))
 
 
-def _draw_hidden(hidden: Sequence[Check], sheet: _Sheet, y: float) -> None:
+def _draw_hidden(hidden: Sequence[ParityCheck], sheet: _Sheet, y: float) -> None:
     differing = sum(not check.agrees for check in hidden)
     tail = f", {differing:,} of them differ" if differing else ", no difference"
     text = f"… {counted(len(hidden), 'further part')}{tail}"
@@ -178,7 +178,9 @@ def _draw_times(case: Case, sheet: _Sheet, y: float) -> None:
     _plot_times(sheet.axes(y), ours, theirs)
 
 
-def _numbers(check: Check) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
+def _numbers(
+    check: ParityCheck,
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
     """Return both tensors as flat arrays of floats; None if they cannot be drawn."""
     tensor = check.tensor
     if tensor is None or tensor.this is None or tensor.baseline is None:
@@ -196,7 +198,7 @@ def _flat(ref: TensorRef) -> np.ndarray[Any, Any] | None:
     return flat if flat.size > 1 else None
 
 
-def _deviating(check: Check) -> int:
+def _deviating(check: ParityCheck) -> int:
     """Return the flat index of the largest deviation; -1 without a deviation."""
     tensor = check.tensor
     if tensor is None or tensor.index is None or tensor.this is None:

@@ -45,7 +45,7 @@ class ExportCounts(NamedTuple):
     """Runs dropped before they were converted."""
 
 
-class Sampler:
+class RequestSampler:
     """Takes one request of ``rate``, at most ``count``. Thread-safe.
 
     A request with a valid ``traceparent`` is taken whatever the rate, and beyond the
@@ -118,7 +118,7 @@ class Exporter:
         The URL is invalid.
     """
 
-    def __init__(self, recorder: Recorder, url: str, sampler: Sampler) -> None:
+    def __init__(self, recorder: Recorder, url: str, sampler: RequestSampler) -> None:
         from blsnb.otlp.sending import endpoint_of
 
         self.sampler = sampler

@@ -27,7 +27,7 @@ _MAX_POLLS = 20
 """Maximum number of polls of changing files; requests then use the old version."""
 
 
-class Outcome(NamedTuple):
+class FollowedChange(NamedTuple):
     """Result of a load or unload of a model in a followed folder."""
 
     name: str
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     """Whether the load failed; the previous version still serves."""
 
 
-Report = Callable[[Outcome], None]
+Report = Callable[[FollowedChange], None]
 
 
 class _Folder:
@@ -295,7 +295,7 @@ class Following:
         return True
 
     def _report(self, name: str, text: str, *, failed: bool = False) -> None:
-        outcome = Outcome(name, text, failed)
+        outcome = FollowedChange(name, text, failed)
         if self.report is not None:
             self.report(outcome)
         elif failed:

@@ -17,7 +17,7 @@ from blsnb.engine.loading.startup import (
 from blsnb.engine.model_log import ModelLog
 from blsnb.parts.async_requests import AsyncRequests
 from blsnb.parts.devices import Devices, choose_runtime
-from blsnb.parts.exporter import Exporter, Sampler
+from blsnb.parts.exporter import Exporter, RequestSampler
 from blsnb.parts.folders import Folders
 from blsnb.parts.following import Following
 from blsnb.parts.implied_configs import ImpliedConfigs
@@ -153,7 +153,7 @@ def _make(given: ServerSettings) -> ServerParts:
 
 
 def _exporter(given: ServerSettings, recorder: Recorder) -> Exporter | None:
-    sampler = Sampler(given.otlp_rate, given.otlp_count)
+    sampler = RequestSampler(given.otlp_rate, given.otlp_count)
     return Exporter(recorder, given.otlp, sampler) if given.otlp else None
 
 

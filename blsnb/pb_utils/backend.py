@@ -18,7 +18,7 @@ class Refusal(Exception):
     """The server refuses a model's call; the text is the server's."""
 
 
-class Sample(Protocol):
+class MetricSample(Protocol):
     """A metric of the server; an operation that its kind lacks raises `Refusal`."""
 
     def increment(self, value: float) -> None:
@@ -37,7 +37,7 @@ class Sample(Protocol):
 class SampleFamily(Protocol):
     """All metrics of one name."""
 
-    def sample(self, labels: dict[str, Any], bounds: tuple[float, ...]) -> Sample:
+    def sample(self, labels: dict[str, Any], bounds: tuple[float, ...]) -> MetricSample:
         """Return the metric with these labels; it exists while it is referenced."""
 
 
@@ -51,7 +51,7 @@ class Responses(Protocol):
         """Cancel the request."""
 
 
-class Backend(Protocol):
+class EngineCalls(Protocol):
     """Calls of an instance's own ``triton_python_backend_utils`` to the engine."""
 
     @property
@@ -174,10 +174,10 @@ class CurrentBackend:
     has imported. Without a running instance this is an `UnboundBackend`.
     """
 
-    _lookup: ClassVar[Callable[[], Backend | None] | None] = None
+    _lookup: ClassVar[Callable[[], EngineCalls | None] | None] = None
 
     @classmethod
-    def set_lookup(cls, lookup: Callable[[], Backend | None] | None) -> None:
+    def set_lookup(cls, lookup: Callable[[], EngineCalls | None] | None) -> None:
         """Set the function that returns the running instance's backend."""
         cls._lookup = lookup
 
@@ -187,7 +187,7 @@ class CurrentBackend:
 
 
 def refusal_error(
-    backend: Backend, failure: str, refusal: Refusal
+    backend: EngineCalls, failure: str, refusal: Refusal
 ) -> TritonModelException:
     """Return the exception that a model receives for a refusal."""
     return TritonModelException(failure + backend.refusal_text(str(refusal)))

@@ -6,7 +6,7 @@ import functools
 import logging
 from typing import Any, cast
 
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.compiled_type import (
     Compiled,
     CompiledType,
@@ -64,7 +64,7 @@ _METHODS = {
 }
 
 
-def bound_logger(backend: Backend) -> type[Logger]:
+def bound_logger(backend: EngineCalls) -> type[Logger]:
     """Return the class that writes to an instance's log."""
     methods = {
         name: staticmethod(_bound(backend, name, reader, rest))
@@ -75,7 +75,7 @@ def bound_logger(backend: Backend) -> type[Logger]:
     return cast("type[Logger]", bound)
 
 
-def _bound(backend: Backend, name: str, reader: Any, rest: str) -> Any:
+def _bound(backend: EngineCalls, name: str, reader: Any, rest: str) -> Any:
     @compiled(f"{name}(message: str{rest}) -> None")
     @functools.wraps(reader)
     def write(*args: Any, **kwargs: Any) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from blsnb.pb_utils.backend import (
-    Backend,
+    EngineCalls,
+    MetricSample,
     Refusal,
-    Sample,
     SampleFamily,
     UnboundBackend,
     refusal_error,
@@ -44,9 +44,9 @@ class Metric(Compiled):
     """
 
     __slots__ = ("_backend", "_family", "_sample")
-    _backend: Backend
+    _backend: EngineCalls
     _family: weakref.ref[MetricFamily]
-    _sample: weakref.ref[Sample]
+    _sample: weakref.ref[MetricSample]
     __init__ = no_constructor("Metric")
 
     @compiled(f"increment({_METRIC}, arg0: float) -> None")
@@ -96,7 +96,7 @@ class Metric(Compiled):
         """
         return self._do("get", lambda sample: sample.value())
 
-    def _do(self, verb: str, operation: Callable[[Sample], T]) -> T:
+    def _do(self, verb: str, operation: Callable[[MetricSample], T]) -> T:
         failure = f"Failed to {verb} metric value: "
         sample = None if self._family() is None else self._sample()
         if sample is None:
@@ -134,10 +134,10 @@ class MetricFamily(Compiled):
     """
 
     __slots__ = ("_kind", "_samples", "_server_family")
-    _backend: Backend = UnboundBackend()
+    _backend: EngineCalls = UnboundBackend()
     COUNTER, GAUGE, HISTOGRAM = MetricKind.__members__.values()
     _kind: Any
-    _samples: list[Sample]
+    _samples: list[MetricSample]
     _server_family: SampleFamily
 
     @compiled(
@@ -220,7 +220,7 @@ def _bounds(buckets: Any, kind: Any) -> tuple[float, ...]:
         raise RuntimeError(NO_CAST) from None
 
 
-def bound_metric_family(backend: Backend) -> type[MetricFamily]:
+def bound_metric_family(backend: EngineCalls) -> type[MetricFamily]:
     """Return the class that creates families on an instance's server."""
     body = {"__slots__": (), "__module__": Metric.__module__, "_backend": backend}
     bound: Any = CompiledType("MetricFamily", (MetricFamily,), body)

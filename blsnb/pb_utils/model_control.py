@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from blsnb.pb_utils.backend import Backend, Refusal, refusal_error
+from blsnb.pb_utils.backend import EngineCalls, Refusal, refusal_error
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import NO_CAST, Mismatch, compiled, string, truth
 
 
-def control_functions(backend: Backend) -> dict[str, Any]:
+def control_functions(backend: EngineCalls) -> dict[str, Any]:
     """Return the functions by name, bound to an instance's backend.
 
     References
@@ -21,7 +21,7 @@ def control_functions(backend: Backend) -> dict[str, Any]:
     return {function.__name__: function for function in functions}
 
 
-def _load_model(backend: Backend) -> Any:
+def _load_model(backend: EngineCalls) -> Any:
     @compiled(
         "load_model(model_name: str, config: str = '', files: object = None) -> None"
     )
@@ -76,7 +76,7 @@ def _content(content: Any) -> bytes:
     raise TypeError(f"Object of type '{kind}' is not an instance of 'bytes'")
 
 
-def _unload_model(backend: Backend) -> Any:
+def _unload_model(backend: EngineCalls) -> Any:
     @compiled("unload_model(model_name: str, unload_dependents: bool = False) -> None")
     def unload_model(model_name: str, unload_dependents: bool = False) -> None:
         """Unload a model; it need not be loaded.
@@ -102,7 +102,7 @@ def _unload_model(backend: Backend) -> Any:
     return unload_model
 
 
-def _is_model_ready(backend: Backend) -> Any:
+def _is_model_ready(backend: EngineCalls) -> Any:
     @compiled("is_model_ready(model_name: str, model_version: str = '') -> bool")
     def is_model_ready(model_name: str, model_version: str = "") -> bool:
         """Return whether a model, or one version of it, is ready.
@@ -122,7 +122,7 @@ def _is_model_ready(backend: Backend) -> Any:
     return is_model_ready
 
 
-def bound_model_dir(backend: Backend) -> Any:
+def bound_model_dir(backend: EngineCalls) -> Any:
     """Return the function ``get_model_dir`` of an instance."""
 
     @compiled("get_model_dir() -> str")

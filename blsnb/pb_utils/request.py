@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
-from blsnb.pb_utils.backend import Backend, Reply, Responses, UnboundBackend
+from blsnb.pb_utils.backend import EngineCalls, Reply, Responses, UnboundBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
 from blsnb.pb_utils.compiled.parameters import as_text, checked
 from blsnb.pb_utils.compiled.releases import NEWEST
@@ -105,7 +105,7 @@ class InferenceRequest(Compiled):
     )
     _message: RequestMessage
     """Its fields; the inputs are set when it is sent."""
-    _backend: Backend = UnboundBackend()
+    _backend: EngineCalls = UnboundBackend()
     _classes: Classes = classes_of(NEWEST)
 
     @compiled(CONSTRUCTOR)
@@ -315,7 +315,7 @@ class InferenceRequest(Compiled):
 
 def _received(
     kind: type[InferenceResponse],
-    backend: Backend,
+    backend: EngineCalls,
     model_name: str,
     message: ResponseMessage,
 ) -> InferenceResponse:

@@ -74,7 +74,7 @@ def processor_ticks(number: int, proc: Path = PROC) -> Ticks:
     return Ticks()
 
 
-class Sample(NamedTuple):
+class SlownessSample(NamedTuple):
     """How long the work took at a time on the monotonic clock, and the ticks then."""
 
     at_ns: int
@@ -153,7 +153,9 @@ def _in_turn(
     )
 
 
-def costs(samples: Sequence[Sequence[Sample]], from_ns: int, until_ns: int) -> Costs:
+def costs(
+    samples: Sequence[Sequence[SlownessSample]], from_ns: int, until_ns: int
+) -> Costs:
     """Return the costs within a time from samples of each processor."""
     times = np.arange(from_ns + STEP_NS // 2, until_ns, STEP_NS)
     if not len(times) or not samples or not all(samples):
@@ -208,7 +210,7 @@ class SlownessMeter:
 
     def __init__(self) -> None:
         usable = sorted(os.sched_getaffinity(0))[:_MOST]
-        self._samples: dict[int, list[Sample]] = {each: [] for each in usable}
+        self._samples: dict[int, list[SlownessSample]] = {each: [] for each in usable}
         self._watchers = [
             Watcher(partial(self._sample, each), STEP_NS / 1e9, f"blsnb speed {each}")
             for each in usable
@@ -234,7 +236,7 @@ class SlownessMeter:
         at_ns, began_ns = time.monotonic_ns(), time.thread_time_ns()
         hashlib.pbkdf2_hmac("sha256", b"", b"", _ROUNDS)
         cost_ns = time.thread_time_ns() - began_ns
-        sample = Sample(at_ns, cost_ns, processor_ticks(processor))
+        sample = SlownessSample(at_ns, cost_ns, processor_ticks(processor))
         self._samples[processor].append(sample)
 
 

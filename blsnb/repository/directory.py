@@ -22,7 +22,7 @@ MAX_VERSION = (1 << 63) - 1
 _SOURCES = (".py", ".pbtxt")
 
 
-class Stamp(NamedTuple):
+class FileStamp(NamedTuple):
     """Time, size and inode of a file, which change with it."""
 
     modified_ns: int
@@ -30,13 +30,13 @@ class Stamp(NamedTuple):
     inode: int = 0
 
 
-def stamp_of(found: os.stat_result) -> Stamp:
+def stamp_of(found: os.stat_result) -> FileStamp:
     """Return the stamp of a file or folder; the size of a folder says nothing."""
     size = 0 if stat.S_ISDIR(found.st_mode) else found.st_size
-    return Stamp(found.st_mtime_ns, size, found.st_ino)
+    return FileStamp(found.st_mtime_ns, size, found.st_ino)
 
 
-Files = Mapping[str, Stamp]
+Files = Mapping[str, FileStamp]
 """The files of a model's folder by path; the paths of folders end with a slash."""
 
 
@@ -227,7 +227,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _stamps(
     path: Path, inner: str, above: frozenset[tuple[int, int]]
-) -> Iterator[tuple[str, Stamp]]:
+) -> Iterator[tuple[str, FileStamp]]:
     """Yield the stamps of a folder and of everything below it."""
     try:
         found = path.stat()
@@ -288,7 +288,7 @@ def is_version_changed(
     return False
 
 
-def sources(files: Files) -> dict[str, Stamp]:
+def sources(files: Files) -> dict[str, FileStamp]:
     """Return the files that users edit: Python files and configurations."""
     return {path: files[path] for path in files if path.endswith(_SOURCES)}
 

@@ -34,7 +34,7 @@ _NO_NUMPY = (
 Array = np.ndarray[Any, Any]
 
 
-class Stream:
+class DeviceStream:
     """Work submitted to a device, done in order when something waits for it."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Stream:
                 self.busy_ns += time.perf_counter_ns() - start
 
 
-class Counts:
+class CopyCounts:
     """Numbers of copies, and their bytes, by direction."""
 
     def __init__(self) -> None:
@@ -75,8 +75,8 @@ class Device:
     def __init__(self, number: int) -> None:
         self.number = number
         self.name = device_name(number)
-        self.stream = Stream()
-        self.counts = Counts()
+        self.stream = DeviceStream()
+        self.counts = CopyCounts()
         self.in_use = 0
         self.peak = 0
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ _DIGITS = range(6, 18)
 """Numbers of digits to try; the last distinguishes any two floats."""
 
 
-class Change(enum.StrEnum):
+class ValueChange(enum.StrEnum):
     """How a tensor differs from its baseline."""
 
     SAME = "same"
@@ -43,7 +43,7 @@ class TensorDifference:
     """
 
     name: str
-    change: Change
+    change: ValueChange
     this: TensorRef | None = None
     baseline: TensorRef | None = None
     count: int = 0
@@ -62,25 +62,25 @@ class TensorDifference:
 
     def __bool__(self) -> bool:
         """Whether a difference is known."""
-        return self.change not in (Change.SAME, Change.UNKNOWN)
+        return self.change not in (ValueChange.SAME, ValueChange.UNKNOWN)
 
     @property
     def words(self) -> str:
         """The difference as text."""
         this, baseline = self.this, self.baseline
         match self.change:
-            case Change.ADDED if this is not None:
+            case ValueChange.ADDED if this is not None:
                 return f"new: {_described(this)}"
-            case Change.REMOVED if baseline is not None:
+            case ValueChange.REMOVED if baseline is not None:
                 return f"gone: it was {_described(baseline)}"
-            case Change.SHAPE if this is not None and baseline is not None:
+            case ValueChange.SHAPE if this is not None and baseline is not None:
                 types = _types(this, baseline)
                 return f"{types}{_shape(this)}, was {_shape(baseline)}"
-            case Change.DATATYPE if this is not None and baseline is not None:
+            case ValueChange.DATATYPE if this is not None and baseline is not None:
                 return f"{_types(this, baseline)}{self._values()}"
-            case Change.VALUES:
+            case ValueChange.VALUES:
                 return self._values()
-            case Change.UNKNOWN:
+            case ValueChange.UNKNOWN:
                 return "not compared: a value was not kept"
         return "the same"
 
@@ -110,27 +110,27 @@ def difference(
     Values are compared where shapes are equal, also of different datatypes.
     """
     if this is None or baseline is None:
-        change = Change.ADDED if baseline is None else Change.REMOVED
-        change = Change.SAME if this is baseline else change
+        change = ValueChange.ADDED if baseline is None else ValueChange.REMOVED
+        change = ValueChange.SAME if this is baseline else change
         name = name or getattr(this or baseline, "name", "")
         return TensorDifference(name, change, this, baseline)
     name = name or this.name
     if this.shape != baseline.shape:
-        return TensorDifference(name, Change.SHAPE, this, baseline)
+        return TensorDifference(name, ValueChange.SHAPE, this, baseline)
     same_type = this.dtype.datatype == baseline.dtype.datatype
-    change = Change.VALUES if same_type else Change.DATATYPE
+    change = ValueChange.VALUES if same_type else ValueChange.DATATYPE
     if this.evicted or baseline.evicted:
-        change = Change.UNKNOWN if same_type else change
+        change = ValueChange.UNKNOWN if same_type else change
         return TensorDifference(name, change, this, baseline)
     count = math.prod(this.shape)
     if same_type and this.data == baseline.data:
-        return TensorDifference(name, Change.SAME, this, baseline, count)
+        return TensorDifference(name, ValueChange.SAME, this, baseline, count)
     if (this.dtype is BYTES) != (baseline.dtype is BYTES):
         return TensorDifference(name, change, this, baseline)
     found = Deviation(this, baseline)
     if same_type and not found.differing:
         # Zeros of different signs, or different NaNs.
-        change = Change.SAME
+        change = ValueChange.SAME
     at = found.at
     index = None if at < 0 else tuple(map(int, np.unravel_index(at, this.shape)))
     facts = count, found.differing, found.nan, found.largest, index

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.tensors.difference import Change, TensorDifference
+from blsnb.tensors.difference import TensorDifference, ValueChange
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.ref import TensorRef
 
@@ -48,7 +48,7 @@ class Tolerance:
         """
         this, baseline = difference.this, difference.baseline
         exact = not (self.atol or self.rtol)
-        if difference.change is not Change.VALUES or exact or this is None:
+        if difference.change is not ValueChange.VALUES or exact or this is None:
             return difference if difference else None
         if this.dtype is BYTES or this.dtype.datatype == "BOOL" or baseline is None:
             return difference

@@ -133,7 +133,7 @@ class Profile(NamedTuple):
     body: bytes
 
 
-class Recording(NamedTuple):
+class RecordingFacts(NamedTuple):
     """Process and settings of a recording, as JSON; not checked."""
 
     process: Any

@@ -24,7 +24,7 @@ from blsnb.trace.facts import (
     Drop,
     ParameterPairs,
     Profile,
-    Recording,
+    RecordingFacts,
     TraceContext,
     UnreadChunk,
     time,
@@ -168,7 +168,7 @@ class Trace:
     """Periods of a file in which a debugger stopped the process."""
     profiles: tuple[Profile, ...] = ()
     """Profiles of a file."""
-    recording: Recording | None = None
+    recording: RecordingFacts | None = None
     """The recording to which a file belongs; else None."""
     unread: tuple[UnreadChunk, ...] = ()
     """Optional chunks of unknown types in a file."""

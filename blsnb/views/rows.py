@@ -19,7 +19,7 @@ _MAX_NAME = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CallRow:
     """One call, or the calls of one model that share their callers."""
 
     depth: int
@@ -56,7 +56,7 @@ class Row:
         return Delta(this.took_us(self.calls), before.took_us(self.baseline))
 
 
-def rows(run: AnyTrace, fold_from: int = FOLD_FROM) -> Iterator[Row]:
+def rows(run: AnyTrace, fold_from: int = FOLD_FROM) -> Iterator[CallRow]:
     """Yield the rows top to bottom, callees below their callers.
 
     Calls that only the baseline has are placed by their start.
@@ -82,10 +82,10 @@ class _Levels:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
-    def top(self, fold_from: int) -> list[Row]:
+    def top(self, fold_from: int) -> list[CallRow]:
         return _level(self._trace, self._trace.roots, 0, fold_from)
 
-    def below(self, row: Row, fold_from: int) -> list[Row]:
+    def below(self, row: CallRow, fold_from: int) -> list[CallRow]:
         made = _children(self._trace, row.calls)
         return _level(self._trace, made, row.depth + 1, fold_from)
 
@@ -99,31 +99,31 @@ class _ComparedLevels:
         self._missing = frozenset(comparison.alignment.missing)
         self._counted = OnlyCounted(self._this)
 
-    def top(self, fold_from: int) -> list[Row]:
+    def top(self, fold_from: int) -> list[CallRow]:
         return self._level(self._this.roots, self._baseline.roots, 0, fold_from)
 
-    def below(self, row: Row, fold_from: int) -> list[Row]:
+    def below(self, row: CallRow, fold_from: int) -> list[CallRow]:
         before = _children(self._baseline, row.baseline)
         made = [] if row.missing else _children(self._this, row.calls)
         return self._level(made, before, row.depth + 1, fold_from)
 
     def _level(
         self, made: Sequence[int], before: Sequence[int], depth: int, fold_from: int
-    ) -> list[Row]:
+    ) -> list[CallRow]:
         missing = [call for call in before if call in self._missing]
         found = list(map(self._compared, _level(self._this, made, depth, fold_from)))
         for row in _level(self._baseline, missing, depth, fold_from):
-            gone = Row(depth, row.model, row.calls, row.folded, True, row.calls)
+            gone = CallRow(depth, row.model, row.calls, row.folded, True, row.calls)
             at_ns = self._start_ns(gone)
             later = (n for n, each in enumerate(found) if self._start_ns(each) > at_ns)
             found.insert(next(later, len(found)), gone)
         return found
 
-    def _compared(self, row: Row) -> Row:
+    def _compared(self, row: CallRow) -> CallRow:
         beside = [(call, self._baseline_of[call]) for call in row.calls]
         counted = tuple(call for call, at in beside if at == COUNTED)
         has_more = bool(counted) or self._counted.more_like(row.calls[0])
-        return Row(
+        return CallRow(
             row.depth,
             row.model,
             row.calls,
@@ -133,7 +133,7 @@ class _ComparedLevels:
             partial=row.folded and has_more,
         )
 
-    def _start_ns(self, row: Row) -> int:
+    def _start_ns(self, row: CallRow) -> int:
         trace = self._baseline if row.missing else self._this
         return trace.spans[row.calls[0]].request_start_ns - trace.start_ns
 
@@ -142,18 +142,20 @@ def _children(trace: Trace, calls: Sequence[int]) -> list[int]:
     return [child for call in calls for child in trace.children[call]]
 
 
-def _level(trace: Trace, calls: Sequence[int], depth: int, fold_from: int) -> list[Row]:
+def _level(
+    trace: Trace, calls: Sequence[int], depth: int, fold_from: int
+) -> list[CallRow]:
     """Return the rows of calls whose callers share a row."""
     groups: dict[int, list[int]] = {}
     models = trace.column("model")
     for call in sorted(calls):
         groups.setdefault(models[call], []).append(call)
-    found: list[Row] = []
+    found: list[CallRow] = []
     for model, group in groups.items():
         if len(group) >= fold_from:
-            found.append(Row(depth, model, tuple(group), folded=True))
+            found.append(CallRow(depth, model, tuple(group), folded=True))
         else:
-            found.extend(Row(depth, model, (call,), folded=False) for call in group)
+            found.extend(CallRow(depth, model, (call,), folded=False) for call in group)
     # Calls are numbered in the order in which they started.
     return sorted(found, key=lambda row: row.calls[0])
 

@@ -14,7 +14,7 @@ from blsnb.views import batches, requests
 from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
 from blsnb.views.format import TIMES, time
-from blsnb.views.rows import Row, distinct_names, rows
+from blsnb.views.rows import CallRow, distinct_names, rows
 from blsnb.views.summary import described, facts, heading
 
 _STAND_IN = "stand-in"
@@ -55,7 +55,7 @@ class _Lines:
         self._trace = trace
         self._side = _Side(trace)
 
-    def of(self, row: Row) -> Iterator[str]:
+    def of(self, row: CallRow) -> Iterator[str]:
         """Yield the line of a row, and those below it."""
         trace, calls, indent = self._trace, row.calls, _indent(row)
         failed = [call for call in calls if self._side.failed[call]]
@@ -84,7 +84,7 @@ class _ComparedLines:
         self._this = _Side(comparison.this)
         self._before = _Side(comparison.baseline)
 
-    def of(self, row: Row) -> Iterator[str]:
+    def of(self, row: CallRow) -> Iterator[str]:
         """Yield the line of a row, and its differences below it."""
         side = self._before if row.missing else self._this
         counted_only = side.counted_only(row.calls) if row.folded else None
@@ -95,7 +95,7 @@ class _ComparedLines:
             below = [*self._differences(row), *self._unknown(row)]
             yield from (f"{_indent(row)}  ~ {each}" for each in below)
 
-    def _beside(self, row: Row) -> str:
+    def _beside(self, row: CallRow) -> str:
         if row.missing:
             return "missing"
         delta = row.delta(self._this.columns, self._before.columns)
@@ -103,7 +103,7 @@ class _ComparedLines:
             return delta.words
         return "new" if row.is_new else ""
 
-    def _differences(self, row: Row) -> list[str]:
+    def _differences(self, row: CallRow) -> list[str]:
         changes = self._comparison.changes
         changed = [changes[call] for call in row.calls if call in changes]
         lines = []
@@ -119,7 +119,7 @@ class _ComparedLines:
             shown.append(f"… and more: {counted(len(changed), 'call')} changed")
         return shown
 
-    def _unknown(self, row: Row) -> Iterator[str]:
+    def _unknown(self, row: CallRow) -> Iterator[str]:
         """Yield the reasons why calls of a row were not compared."""
         for why, unknown in self._comparison.unknown.items():
             number = len(set(row.calls).intersection(unknown))
@@ -141,7 +141,7 @@ class _Side:
             for name, model in zip(distinct_names(trace), trace.models, strict=True)
         ]
 
-    def words(self, row: Row, counted_only: FoldedCalls | None) -> str:
+    def words(self, row: CallRow, counted_only: FoldedCalls | None) -> str:
         """Return the model, its number of calls, and their time.
 
         Parameters
@@ -159,7 +159,7 @@ class _Side:
         return f"{self._names[row.model]}{times}  {time(took_us)}{kept}"
 
 
-def _indent(row: Row) -> str:
+def _indent(row: CallRow) -> str:
     return "  " * (row.depth + 1)
 
 

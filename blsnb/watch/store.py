@@ -16,7 +16,7 @@ MAX_BYTES = 256 << 20
 """Default bytes of memory for spans, approximately."""
 
 
-class Counts(NamedTuple):
+class StoreCounts(NamedTuple):
     """What a store has received, and what it has dropped."""
 
     received: int = 0
@@ -63,10 +63,10 @@ class SpanStore:
         self._groups: dict[str, _Group] = {}
         """In the order in which they began to arrive."""
         self._bytes = 0
-        self._counts = Counts()
+        self._counts = StoreCounts()
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> StoreCounts:
         """The numbers of spans so far."""
         return self._counts
 
@@ -84,7 +84,7 @@ class SpanStore:
                 received += 1
                 kept += self._put(span)
             before = self._counts
-            self._counts = Counts(
+            self._counts = StoreCounts(
                 before.received + received,
                 before.rejected + rejected,
                 kept,

@@ -26,7 +26,7 @@ _FLAGS = {
 }
 
 
-class TraceSettings:
+class RemoteTraceSettings:
     """The trace settings of a running server, over HTTP.
 
     Parameters

@@ -8,12 +8,12 @@ import pytest
 
 from blsnb.benchmark.bench import Bench
 from blsnb.benchmark.sample import Sample
-from blsnb.benchmark.samples import NOTHING, Counts, Row, row_of
+from blsnb.benchmark.samples import NOTHING, Counts, LoadRow, row_of
 
 MS = 1_000_000
 
 
-def row(clients: int, count: int, *, error: str = "", sizes=None, **how) -> Row:
+def row(clients: int, count: int, *, error: str = "", sizes=None, **how) -> LoadRow:
     """Return a level of requests that took 10 ms each."""
     found = [Sample(0, 5 * MS, 10 * MS, 2, "") for _ in range(count)]
     found += [Sample(0, MS, MS, error=error)] if error else []

@@ -197,7 +197,7 @@ def test_a_rate_is_held_unless_requests_pile_up_or_are_late(
 def test_a_server_is_measured_at_each_rate(server, monkeypatch):
     """The number of requests is that of the rate; none is sent twice."""
     # However busy this machine is.
-    monkeypatch.setattr(samples_module.Row, "is_held", True)
+    monkeypatch.setattr(samples_module.LoadRow, "is_held", True)
     server.define("model", COUNTS, config=CONFIG)
     bench = server.bench(
         "model", X, rate=[200, 400], duration_s=0.25, arrivals="constant"

@@ -9,7 +9,7 @@ import pytest
 
 from blsnb.debugger import one_shot
 from blsnb.debugger.process_debugger import Stop
-from blsnb.debugger.steps import Steps
+from blsnb.debugger.steps import DebuggerSteps
 
 FILE = "model.py"
 REACH = compile("hit = is_hit()", FILE, "exec")
@@ -64,7 +64,7 @@ def test_a_frame_that_is_not_wanted_continues(debugger):
 
 def test_a_thread_that_stops_late_with_another_leaves_its_step_alone(debugger):
     """The other thread has continued in the meantime, and its step is not over."""
-    steps, frame = Steps(), sys._getframe()
+    steps, frame = DebuggerSteps(), sys._getframe()
     steps.stopped(Stop(frame, True, lambda: None, lambda: None))
     steps.resumed(frame)
     one_shot.arm(debugger, [(FILE, 1)], lambda frame: True)
@@ -75,7 +75,7 @@ def test_a_thread_that_stops_late_with_another_leaves_its_step_alone(debugger):
 
 def test_the_next_request_at_a_stop_ends_the_earlier_step(debugger):
     """Its breakpoints would stop a thread that was meant to continue."""
-    steps = Steps()
+    steps = DebuggerSteps()
     one_shot.arm(debugger, [(FILE, 1)], lambda frame: True)
     steps.stopped(Stop(sys._getframe(), False, lambda: None, lambda: None))
 

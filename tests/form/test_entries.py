@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from blsnb.form.entries import Entry, Source, read_entries, read_entry
+from blsnb.form.entries import Entry, InputSource, read_entries, read_entry
 from blsnb.form.inputs import InputSpec
 from blsnb.form.random_values import MAX_BYTES
 from blsnb.form.uploads import Upload
@@ -82,15 +82,17 @@ def npy(array):
 def test_typed_text_is_a_number_a_list_or_a_string(spec, text, expected):
     """JSON and Python lists are read; a missing batch axis is added."""
     if expected is None:
-        assert "is not a number or a list" in refusal(spec, Source.TYPED, text=text)
+        assert "is not a number or a list" in refusal(
+            spec, InputSource.TYPED, text=text
+        )
     else:
-        value = read(spec, Source.TYPED, text=text)
+        value = read(spec, InputSource.TYPED, text=text)
         assert (expected, expected) == (value.value, eval(value.code))
 
 
 def test_special_floats_have_code():
     """NaN and infinity have no literals in Python."""
-    value = read(VECTOR, Source.TYPED, text="[NaN, -Infinity]")
+    value = read(VECTOR, InputSource.TYPED, text="[NaN, -Infinity]")
 
     assert "[[np.nan, -np.inf]]" == value.code
     assert ("import numpy as np",) == value.imports
@@ -110,7 +112,7 @@ def test_special_floats_have_code():
 )
 def test_a_text_that_gives_no_value_is_refused_with_a_sentence(text, expected):
     """The sentence has what was entered and what was expected."""
-    assert expected in refusal(VECTOR, Source.TYPED, text=text)
+    assert expected in refusal(VECTOR, InputSource.TYPED, text=text)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_random_values_are_those_of_their_code(datatype, tmp_path):
     """The same seed gives the same array, of the input's datatype."""
     spec = InputSpec("X", datatype, (-1, 3))
 
-    value = read(spec, Source.RANDOM, shape="2, 3", seed=4)
+    value = read(spec, InputSource.RANDOM, shape="2, 3", seed=4)
 
     assert (2, 3) == value.value.shape
     assert value.value.tolist() == executed(value, tmp_path).tolist()
@@ -138,18 +140,18 @@ def test_random_values_are_those_of_their_code(datatype, tmp_path):
 )
 def test_a_shape_that_does_not_fit_is_refused(shape, expected):
     """Nothing is allocated for a shape that is too large."""
-    assert expected in refusal(VECTOR, Source.RANDOM, shape=shape)
+    assert expected in refusal(VECTOR, InputSource.RANDOM, shape=shape)
 
 
 def test_a_variable_is_taken_by_its_name():
     """Only names are accepted, and a similar one is suggested."""
     variables = {"photo": np.zeros((1, 2), np.float32), "wide": np.zeros((1, 2))}
 
-    value = read(VECTOR, Source.VARIABLE, variables, text=" photo ")
+    value = read(VECTOR, InputSource.VARIABLE, variables, text=" photo ")
 
     assert (variables["photo"] is value.value, "photo") == (True, value.code)
     errors = [
-        refusal(VECTOR, Source.VARIABLE, variables, text=text)
+        refusal(VECTOR, InputSource.VARIABLE, variables, text=text)
         for text in ("phot", "photo[0]", "wide")
     ]
     assert [
@@ -162,7 +164,7 @@ def test_a_variable_is_taken_by_its_name():
 def test_only_an_optional_input_can_be_left_out():
     """All errors of a form are returned at once, by input."""
     optional = InputSpec("O", "FP32", (1,), optional=True)
-    left_out = Entry(Source.NONE)
+    left_out = Entry(InputSource.NONE)
 
     reading = read_entries(
         {"X": left_out, "O": left_out}, {"X": VECTOR, "O": optional}, {}
@@ -187,7 +189,7 @@ def test_a_picture_is_converted_to_the_declared_shape(spec, note, tmp_path):
     """The sentence says what was done, and the code does the same."""
     (tmp_path / "cat.png").write_bytes(png())
 
-    value = read(spec, Source.FILE, upload=Upload("cat.png", png()))
+    value = read(spec, InputSource.FILE, upload=Upload("cat.png", png()))
 
     assert note in value.note
     again = executed(value, tmp_path)
@@ -199,7 +201,7 @@ def test_an_unchanged_picture_keeps_its_values():
     """Without resizing each value is a pixel."""
     spec = InputSpec("I", "FP32", (3, 8, 10), is_batched=True)
 
-    value = read(spec, Source.FILE, upload=Upload("cat.png", png())).value
+    value = read(spec, InputSource.FILE, upload=Upload("cat.png", png())).value
 
     expected = PIXELS.transpose(2, 0, 1)[None] / np.float32(255)
     assert np.array_equal(expected, value)
@@ -220,7 +222,7 @@ def test_a_sound_is_converted_to_the_declared_shape(spec, note, tmp_path):
     samples = np.arange(8000, dtype=np.int16).reshape(4000, 2) * 4
     (tmp_path / "a.wav").write_bytes(wav(samples))
 
-    value = read(spec, Source.FILE, upload=Upload("a.wav", wav(samples)))
+    value = read(spec, InputSource.FILE, upload=Upload("a.wav", wav(samples)))
 
     assert note in value.note
     again = executed(value, tmp_path)
@@ -233,11 +235,11 @@ def test_an_array_is_read_without_executing_anything():
     array = np.ones((1, 2), np.float32)
     objects = npy(np.array([Path], dtype=object))
 
-    value = read(VECTOR, Source.FILE, upload=Upload("a.npy", npy(array)))
+    value = read(VECTOR, InputSource.FILE, upload=Upload("a.npy", npy(array)))
 
     assert np.array_equal(array, value.value)
     assert "a.npy: float32 [1, 2], unchanged." == value.note
-    refused = refusal(VECTOR, Source.FILE, upload=Upload("a.npy", objects))
+    refused = refusal(VECTOR, InputSource.FILE, upload=Upload("a.npy", objects))
     assert "a.npy is not a NumPy array" in refused
 
 
@@ -270,7 +272,7 @@ def test_an_array_is_read_without_executing_anything():
 )
 def test_a_file_that_gives_no_value_is_refused_with_a_sentence(spec, upload, expected):
     """The sentence names the file and what fits."""
-    assert expected in refusal(spec, Source.FILE, upload=upload)
+    assert expected in refusal(spec, InputSource.FILE, upload=upload)
 
 
 def test_a_picture_with_too_many_pixels_is_refused():
@@ -279,6 +281,8 @@ def test_a_picture_with_too_many_pixels_is_refused():
     file = io.BytesIO()
     huge.save(file, "png")
 
-    refused = refusal(PHOTO, Source.FILE, upload=Upload("bomb.png", file.getvalue()))
+    refused = refusal(
+        PHOTO, InputSource.FILE, upload=Upload("bomb.png", file.getvalue())
+    )
 
     assert "bomb.png has too many pixels" in refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.parts.exporter import Sampler
+from blsnb.parts.exporter import RequestSampler
 
 
 def taken(sampler, count, **options):
@@ -12,31 +12,31 @@ def taken(sampler, count, **options):
 
 def test_one_request_of_the_rate_is_taken():
     """The last of each group."""
-    assert [3, 6, 9] == taken(Sampler(rate=3), 10)
+    assert [3, 6, 9] == taken(RequestSampler(rate=3), 10)
 
 
 def test_no_more_requests_than_the_count_are_taken():
     """None at 0, and all at -1."""
     assert [[2, 4], [], [1, 2, 3]] == [
-        taken(Sampler(2, 2), 9),
-        taken(Sampler(1, 0), 3),
-        taken(Sampler(1, -1), 3),
+        taken(RequestSampler(2, 2), 9),
+        taken(RequestSampler(1, 0), 3),
+        taken(RequestSampler(1, -1), 3),
     ]
 
 
 def test_a_request_with_a_context_is_taken_whatever_the_rate():
     """It counts for the rate, and not as one of the maximum; at 0 it is not taken."""
-    sampler = Sampler(3, 1)
+    sampler = RequestSampler(3, 1)
 
     assert [1] == taken(sampler, 1, has_context=True)
     assert [2] == taken(sampler, 5)
     assert [1] == taken(sampler, 1, has_context=True)
-    assert [] == taken(Sampler(1, 0), 1, has_context=True)
+    assert [] == taken(RequestSampler(1, 0), 1, has_context=True)
 
 
 def test_a_change_begins_to_count_anew():
     """As on a Triton server."""
-    sampler = Sampler(2, 1)
+    sampler = RequestSampler(2, 1)
     taken(sampler, 3)
     sampler.change(2, 1)
 
@@ -49,4 +49,4 @@ def test_invalid_numbers_are_refused(rate, count):
     name = "otlp_count" if rate > 0 else "otlp_rate"
 
     with pytest.raises(ValueError, match=f"{name}=-?[0-9] is not valid"):
-        Sampler(rate, count)
+        RequestSampler(rate, count)

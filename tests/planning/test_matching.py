@@ -22,7 +22,7 @@ from blsnb.planning.triton.matching import (
     with_processor_time,
     without_spread,
 )
-from blsnb.planning.triton.observation import Observation, Traced
+from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import Computing, Phase
 from blsnb.planning.triton.processes import ProcessorTimes
 
@@ -136,7 +136,7 @@ def load_of(ms: float, server_ms: float) -> Phase:
 
 def test_clients_in_a_closed_loop_have_the_costs_of_such_clients():
     """The server computes 2 ms for a request that comes at random, and 1 ms else."""
-    traced = Traced({"a": chain().models["a"]}, {"a": Computing()}, 9 * MS)
+    traced = TracedModels({"a": chain().models["a"]}, {"a": Computing()}, 9 * MS)
     asked = Observation("a", {}, [], {}, {}, MANY, Mix(), None)
     phases = [load_of(5, 1), load_of(6, 2)]
     loops = [Loop(2, 6_000, 200), Loop(0, 8_000, 10, TIMES_NS)]
@@ -154,7 +154,7 @@ def test_clients_in_a_closed_loop_have_the_costs_of_such_clients():
 
 def test_loads_on_slower_processors_are_compared_at_the_mean_speed():
     """Each was half a millisecond of a processor; the second at twice the cost."""
-    traced = Traced({"a": chain().models["a"]}, {"a": Computing()}, 9 * MS)
+    traced = TracedModels({"a": chain().models["a"]}, {"a": Computing()}, 9 * MS)
     asked = Observation("a", {}, [], {}, {}, MANY, Mix(), None)
     slow = load_of(5, 2)._replace(costs=Costs(((30.0,) * 9, (30.0,) * 9)))
     fast = load_of(5, 1)._replace(costs=Costs(((15.0,) * 9, (15.0,) * 9)))

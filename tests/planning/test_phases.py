@@ -15,7 +15,7 @@ from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton import agreement, phases
 from blsnb.planning.triton.calibrate import crowd_of
-from blsnb.planning.triton.observation import Observation, Traced
+from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import Loaded, Phase, arriving
 from blsnb.planning.triton.processes import ProcessorTimes
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START
@@ -153,7 +153,7 @@ def test_a_repeated_load_counts_all_requests_that_it_sent(monkeypatch):
 
 def remarks(*found: Phase) -> list[str]:
     """Return what a calibration of phases says about others."""
-    return list(agreement.remarks(Traced({}, {}, 0, found[:1]), found[1:]))
+    return list(agreement.remarks(TracedModels({}, {}, 0, found[:1]), found[1:]))
 
 
 def test_a_calibration_says_what_was_measured_again():

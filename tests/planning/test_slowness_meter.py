@@ -16,8 +16,8 @@ from blsnb.planning.simulation.pace import STEP_NS
 from blsnb.planning.slowness_meter import (
     UNKNOWN,
     Costs,
-    Sample,
     SlownessMeter,
+    SlownessSample,
     Ticks,
     costs,
     joined,
@@ -35,10 +35,10 @@ SPELLS = (((1.0,) * 45 + (2.0,) * 5) * 10,) * 2
 """A tenth of the time work takes twice as long."""
 
 
-def samples(*costs_ns: int) -> list[Sample]:
+def samples(*costs_ns: int) -> list[SlownessSample]:
     """Return samples in the middle of each step."""
     return [
-        Sample(number * STEP_NS + STEP_NS // 2, ns)
+        SlownessSample(number * STEP_NS + STEP_NS // 2, ns)
         for number, ns in enumerate(costs_ns)
     ]
 

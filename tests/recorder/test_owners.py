@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from blsnb.recorder.stub.executions import Execution, RecordedCall
+from blsnb.recorder.stub.executions import RecordedCall, RecordedExecution
 from blsnb.recorder.stub.owners import Owners
 
 WAIT_S = 60
@@ -23,9 +23,9 @@ def owner_in_thread(owners: Owners) -> list[object]:
     return found
 
 
-def opened(owners: Owners, *, alone: bool) -> Execution:
+def opened(owners: Owners, *, alone: bool) -> RecordedExecution:
     """Open an execution of one request on this thread."""
-    execution = Execution([RecordedCall("m", 1)], alone)
+    execution = RecordedExecution([RecordedCall("m", 1)], alone)
     owners.open[execution.number] = execution
     owners.enter(execution, ["request"] * 2)
     return execution
@@ -60,7 +60,7 @@ def test_a_call_of_the_executing_task_is_certain_but_not_that_of_another():
     async def other() -> object:
         return owners.owner()
 
-    async def execute() -> tuple[Execution, object, object]:
+    async def execute() -> tuple[RecordedExecution, object, object]:
         execution = opened(owners, alone=False)
         return execution, owners.owner(), await asyncio.create_task(other())
 

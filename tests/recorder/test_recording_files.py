@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from blsnb import load_recording
-from blsnb.recorder.stub.executions import Execution, RecordedCall
+from blsnb.recorder.stub.executions import RecordedCall, RecordedExecution
 from blsnb.recorder.stub.recording_files import RecordingFiles
 from blsnb.recorder.stub.settings import RecorderSettings
 
@@ -25,9 +25,9 @@ def test_a_file_is_not_completed_without_what_its_thread_failed_to_write(tmp_pat
 
     settings = RecorderSettings(str(tmp_path / "recording"))
     files = RecordingFiles(settings, PROCESS, {}, failed)
-    files.add(Execution([RecordedCall("m", 1)], True))
+    files.add(RecordedExecution([RecordedCall("m", 1)], True))
     # Without a number the call cannot be written.
-    files.add(Execution([object.__new__(RecordedCall)], True))
+    files.add(RecordedExecution([object.__new__(RecordedCall)], True))
     assert failing.wait(WAIT_S)
     files.close()
     released.set()
@@ -45,7 +45,7 @@ def test_a_run_has_the_number_of_its_execution(tmp_path):
         calls = [RecordedCall("m", 1) for _ in range(size)]
         for call in calls:
             call.end_ns = call.start_ns + 5
-        executions.append(Execution(calls, True))
+        executions.append(RecordedExecution(calls, True))
         files.add(executions[-1])
     files.close()
     found = [run.trace.spans[0] for run in load_recording(tmp_path)]
@@ -61,7 +61,7 @@ def test_a_symbolic_link_in_the_folder_is_not_followed(tmp_path):
     folder, target = tmp_path / "recording", tmp_path / "target"
     target.write_text("kept")
     first = RecordingFiles(RecorderSettings(str(folder)), PROCESS, {}, pytest.fail)
-    first.add(Execution([RecordedCall("m", 1)], True))
+    first.add(RecordedExecution([RecordedCall("m", 1)], True))
     first.close()
     (file,) = folder.iterdir()
     file.unlink()
@@ -73,7 +73,7 @@ def test_a_symbolic_link_in_the_folder_is_not_followed(tmp_path):
         failed.set()
 
     second = RecordingFiles(RecorderSettings(str(folder)), PROCESS, {}, fail)
-    second.add(Execution([RecordedCall("m", 1)], True))
+    second.add(RecordedExecution([RecordedCall("m", 1)], True))
     assert failed.wait(WAIT_S)
 
     assert [FileExistsError] == [type(error) for error in failures]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.repository.directory import Stamp
+from blsnb.repository.directory import FileStamp
 from blsnb.repository.imported.folder_scan import FolderScan
 from blsnb.repository.imported.following import (
     POLL_PERIOD_NS,
@@ -19,8 +19,8 @@ from blsnb.repository.imported.following import (
     PollClock,
 )
 
-OLD = {"": Stamp(1, 0), "1/": Stamp(1, 0), "1/model.py": Stamp(1, 10)}
-NEW = OLD | {"1/model.py": Stamp(2, 10)}
+OLD = {"": FileStamp(1, 0), "1/": FileStamp(1, 0), "1/model.py": FileStamp(1, 10)}
+NEW = OLD | {"1/model.py": FileStamp(2, 10)}
 M = ("m",)
 
 
@@ -40,7 +40,7 @@ def test_an_unchanged_model_is_left_alone():
 
 def test_a_saved_model_is_due_at_the_second_poll_that_finds_it_the_same():
     """Until then it may still be being written."""
-    newer = OLD | {"1/model.py": Stamp(3, 10)}
+    newer = OLD | {"1/model.py": FileStamp(3, 10)}
     unsettled = FolderChanges(unsettled=M)
 
     assert [unsettled, unsettled, FolderChanges(due=M)] == polls(
@@ -63,7 +63,9 @@ def test_a_model_whose_load_was_interrupted_is_due_again():
     assert [FolderChanges()] * 2 == polls(following, scanned, scanned)
 
 
-@pytest.mark.parametrize("stamp", [Stamp(2, 10), Stamp(1, 11), Stamp(1, 10, 7)])
+@pytest.mark.parametrize(
+    "stamp", [FileStamp(2, 10), FileStamp(1, 11), FileStamp(1, 10, 7)]
+)
 def test_time_size_or_inode_is_a_change(stamp):
     """A file that is renamed into place may have the time and size of the old one."""
     files = OLD | {"1/model.py": stamp}
@@ -93,7 +95,7 @@ def test_a_folder_that_cannot_be_read_is_reported_once():
 )
 def test_files_that_editors_and_python_write_for_themselves_are_ignored(path):
     """For a model that failed, too."""
-    files = OLD | {path: Stamp(5, 5), "1/": Stamp(5, 0), "": Stamp(5, 0)}
+    files = OLD | {path: FileStamp(5, 5), "1/": FileStamp(5, 0), "": FileStamp(5, 0)}
     assert [FolderChanges()] * 2 == polls(follower(), files, files)
     assert [FolderChanges()] * 2 == polls(follower(is_serving=False), files, files)
 
@@ -106,7 +108,7 @@ def test_a_new_file_is_a_change_if_it_is_a_source_or_a_version():
         ("1/cache/", False),
         ("1/weights.bin", False),
     ):
-        files = OLD | {path: Stamp(5, 5)}
+        files = OLD | {path: FileStamp(5, 5)}
         assert (M if is_change else ()) == polls(follower(), files, files)[-1].due
         failed = follower(is_serving=False)
         assert FolderChanges(due=M) == polls(failed, files, files)[-1]
@@ -114,8 +116,8 @@ def test_a_new_file_is_a_change_if_it_is_a_source_or_a_version():
 
 def test_a_file_that_was_there_is_followed():
     """Labels and weights."""
-    before = OLD | {"labels.txt": Stamp(1, 1)}
-    changed, removed = OLD | {"labels.txt": Stamp(2, 1)}, OLD
+    before = OLD | {"labels.txt": FileStamp(1, 1)}
+    changed, removed = OLD | {"labels.txt": FileStamp(2, 1)}, OLD
     assert FolderChanges(due=M) == polls(follower(before), changed, changed)[-1]
     assert FolderChanges(due=M) == polls(follower(before), removed, removed)[-1]
 
@@ -134,7 +136,7 @@ FILES = st.one_of(
     st.none(),
     st.dictionaries(
         st.sampled_from(["1/model.py", "labels.txt", "config.pbtxt"]),
-        st.builds(Stamp, st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)),
+        st.builds(FileStamp, st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)),
         min_size=1,
     ),
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.repository.directory import Stamp
+from blsnb.repository.directory import FileStamp
 from blsnb.repository.imported.following import SaveDetector
 
-OLD = {"1/model.py": Stamp(1, 10), "1/weights": Stamp(1, 10)}
-NEW = OLD | {"1/model.py": Stamp(2, 10)}
-NEWER = OLD | {"1/model.py": Stamp(3, 10)}
+OLD = {"1/model.py": FileStamp(1, 10), "1/weights": FileStamp(1, 10)}
+NEW = OLD | {"1/model.py": FileStamp(2, 10)}
+NEWER = OLD | {"1/model.py": FileStamp(3, 10)}
 
 
 def test_unchanged_files_are_never_due():
@@ -48,9 +48,9 @@ def test_what_was_taken_is_not_due_again():
 def test_size_or_a_missing_file_is_a_change_too():
     """A copy may bear the time of what it was copied from."""
     for files in (
-        OLD | {"1/model.py": Stamp(1, 11)},
-        {"1/model.py": Stamp(1, 10)},
-        OLD | {"1/more": Stamp(0, 0)},
+        OLD | {"1/model.py": FileStamp(1, 11)},
+        {"1/model.py": FileStamp(1, 10)},
+        OLD | {"1/more": FileStamp(0, 0)},
     ):
         saves = SaveDetector(OLD)
         assert [False, True] == [saves.is_due(files), saves.is_due(files)]
@@ -59,7 +59,7 @@ def test_size_or_a_missing_file_is_a_change_too():
 def test_what_a_model_writes_while_it_loads_is_no_reason_to_load_it():
     """Otherwise it would be reloaded forever."""
     saves = SaveDetector(OLD)
-    cached = NEW | {"1/cache": Stamp(9, 9), "1/weights": Stamp(9, 9)}
+    cached = NEW | {"1/cache": FileStamp(9, 9), "1/weights": FileStamp(9, 9)}
     saves.note_load(NEW, cached)
 
     assert [False, False] == [saves.is_due(cached), saves.is_due(cached)]
@@ -67,7 +67,11 @@ def test_what_a_model_writes_while_it_loads_is_no_reason_to_load_it():
 
 def test_a_source_saved_while_the_model_loads_is_not_lost():
     """Neither is a removed source."""
-    for after in (NEWER, {"1/weights": Stamp(1, 10)}, NEW | {"1/b.py": Stamp(3, 1)}):
+    for after in (
+        NEWER,
+        {"1/weights": FileStamp(1, 10)},
+        NEW | {"1/b.py": FileStamp(3, 1)},
+    ):
         saves = SaveDetector(OLD)
         saves.note_load(NEW, after)
         assert [False, True] == [saves.is_due(after), saves.is_due(after)]
@@ -75,7 +79,7 @@ def test_a_source_saved_while_the_model_loads_is_not_lost():
 
 FILES = st.dictionaries(
     st.sampled_from(["1/model.py", "1/weights", "config.pbtxt"]),
-    st.builds(Stamp, st.integers(0, 2), st.integers(0, 2)),
+    st.builds(FileStamp, st.integers(0, 2), st.integers(0, 2)),
 )
 
 
@@ -83,7 +87,7 @@ FILES = st.dictionaries(
 def test_finally_the_files_on_disk_are_served(history, last):
     """Two looks at unchanged files are always enough."""
     saves = SaveDetector({})
-    served: dict[str, Stamp] = {}
+    served: dict[str, FileStamp] = {}
     for files in [*history, last, last]:
         if saves.is_due(files):
             saves.note_load(files, files)

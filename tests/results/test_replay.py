@@ -11,7 +11,7 @@ from blsnb import InferenceError, Run, Server, load_run
 from blsnb.errors import InputError, ServerClosedError, TraceError
 from blsnb.parts.server_parts import parts_of
 from blsnb.results.loaded_run import load_trace
-from blsnb.tensors.difference import Change
+from blsnb.tensors.difference import ValueChange
 
 X = {"X": np.array([1, 2], np.float32)}
 DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
@@ -40,7 +40,7 @@ def test_a_call_is_executed_again_on_the_model_as_it_is_now(run, server):
     assert [3, 6] == replayed.this["Y"].tolist()
     assert [2, 4] == replayed.baseline["Y"].tolist()
     [difference] = replayed.differences
-    assert (Change.VALUES, 2, 2.0, (1,)) == (
+    assert (ValueChange.VALUES, 2, 2.0, (1,)) == (
         difference.change,
         difference.differing,
         difference.largest,

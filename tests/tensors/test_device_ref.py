@@ -9,7 +9,7 @@ from blsnb.runtimes.simulated import DEVICES
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 from blsnb.tensors import preview
 from blsnb.tensors.device_ref import DeviceRef, on_host
-from blsnb.tensors.difference import Change, difference
+from blsnb.tensors.difference import ValueChange, difference
 from blsnb.tensors.dtypes import BF16, BY_NUMPY
 from blsnb.tensors.memory import device_name, device_number
 from blsnb.tensors.ref import TensorRef, freeze
@@ -114,8 +114,8 @@ def test_tensors_on_device_and_host_are_compared():
     same = difference(on_device(array), freeze("X", array, BY_NUMPY[array.dtype]))
     other = difference(on_device(array + 1), freeze("X", array, BY_NUMPY[array.dtype]))
 
-    assert Change.SAME == same.change
-    assert (Change.VALUES, 4) == (other.change, other.differing)
+    assert ValueChange.SAME == same.change
+    assert (ValueChange.VALUES, 4) == (other.change, other.differing)
 
 
 @pytest.mark.parametrize("device", ["", "gpu:3"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import axes, dtypes, tensors
 
-from blsnb.tensors.difference import Change, difference
+from blsnb.tensors.difference import ValueChange, difference
 from blsnb.tensors.dtypes import BF16, BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
 
@@ -30,7 +30,7 @@ def test_a_tensor_equals_itself(data):
     ref = freeze("X", array, dtype)
     copy = TensorRef("X", dtype, ref.shape, bytes(bytearray(ref.data)))
 
-    assert Change.SAME is difference(ref, copy).change
+    assert ValueChange.SAME is difference(ref, copy).change
     assert not difference(ref, copy)
 
 
@@ -168,7 +168,7 @@ def test_infinities_differ_from_numbers_and_from_one_another():
 
 def test_zeros_of_two_signs_are_the_same():
     """Although their bits differ."""
-    assert Change.SAME is difference(tensor([0.0]), tensor([-0.0])).change
+    assert ValueChange.SAME is difference(tensor([0.0]), tensor([-0.0])).change
 
 
 def test_texts_differ_at_their_first_element():
@@ -193,14 +193,14 @@ def test_tensors_of_different_shapes_are_not_compared():
     """The difference names both shapes."""
     found = difference(tensor([[1, 2]]), tensor([1, 2]))
 
-    assert (Change.SHAPE, "[1, 2], was [2]") == (found.change, found.words)
+    assert (ValueChange.SHAPE, "[1, 2], was [2]") == (found.change, found.words)
 
 
 def test_values_of_different_datatypes_are_compared():
     """For example those of a model that was cast to half precision."""
     found = difference(tensor([1, 0.1], "FP16"), tensor([1, 0.1]))
 
-    assert Change.DATATYPE is found.change
+    assert ValueChange.DATATYPE is found.change
     assert found.words.startswith("FP16, was FP32; 1 of 2 differ; most by 2.4")
     whole = difference(tensor([1, 2], "INT32"), tensor([1, 2]))
     assert "INT32, was FP32; all values equal" == whole.words
@@ -231,7 +231,7 @@ def test_an_evicted_value_is_not_compared():
     """It is neither the same nor different."""
     found = difference(tensor([1]), tensor([2]).without_data())
 
-    assert (Change.UNKNOWN, False) == (found.change, bool(found))
+    assert (ValueChange.UNKNOWN, False) == (found.change, bool(found))
     assert "not compared" in found.words
     cast = difference(tensor([1], "FP16"), tensor([2]).without_data())
     assert "FP16, was FP32; values not compared" == cast.words

@@ -10,8 +10,8 @@ from typing import Any
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.files.v2.chunks import (
     MAGIC,
-    Chunk,
     ChunkReader,
+    FileChunk,
     json_pieces,
     packed,
     parsed,
@@ -41,7 +41,7 @@ def facts(value: Any) -> Any:
     return repr(value)
 
 
-def chunks_of(data: bytes) -> list[Chunk]:
+def chunks_of(data: bytes) -> list[FileChunk]:
     """Return the chunks of a complete file."""
     file = io.BytesIO(data)
     file.seek(len(MAGIC))
@@ -52,7 +52,7 @@ def chunks_of(data: bytes) -> list[Chunk]:
     return found
 
 
-def json_of(chunk: Chunk) -> Any:
+def json_of(chunk: FileChunk) -> Any:
     """Return the JSON value of a chunk."""
     return parsed(b"".join(json_pieces(chunk)))
 

@@ -145,13 +145,13 @@ def test_json_with_wrong_compression_is_refused(stored):
     """It may be cut off, followed by other data, or not compressed."""
     for text in (stored, zlib.compress(b"{}") + b"x"):
         with pytest.raises(ValueError, match=r"\w"):
-            list(json_pieces(chunks.Chunk("CALL", 1, text, b"")))
+            list(json_pieces(chunks.FileChunk("CALL", 1, text, b"")))
 
 
 def test_unknown_flags_are_refused():
     """Their meaning is unknown."""
     with pytest.raises(ValueError, match="unknown flags 0x2"):
-        list(json_pieces(chunks.Chunk("CALL", 2, b"{}", b"")))
+        list(json_pieces(chunks.FileChunk("CALL", 2, b"{}", b"")))
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"\xff", b"{", b""])

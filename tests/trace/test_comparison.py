@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from views.samples import edited_run, invoice_run, tensor
 
-from blsnb.tensors.difference import Change
+from blsnb.tensors.difference import ValueChange
 from blsnb.trace.comparison import RUNNING, UNRECORDED, change_of, compare
 from blsnb.trace.dropped import PIN
 from blsnb.trace.events import CallFlag
@@ -42,7 +42,7 @@ def test_an_edit_is_found_where_it_shows(before):
 
     assert {"invoice_pipeline", "text_detector", "schema_check"} == models
     [added] = changes[0].tensors
-    assert ("output", Change.ADDED) == (added.role, added.difference.change)
+    assert ("output", ValueChange.ADDED) == (added.role, added.difference.change)
     [score] = changes[2].tensors
     assert ((0, 1, 45, 60), 1) == (score.difference.index, score.difference.differing)
     assert np.isclose(0.25, score.difference.largest)
@@ -89,7 +89,7 @@ def test_other_inputs_are_a_change(before):
     [change] = compare(changed(before, 1, inputs=given), before).changes.values()
 
     kinds = [(each.role, each.difference.change) for each in change.tensors]
-    assert [("input", Change.SHAPE), ("input", Change.ADDED)] == kinds
+    assert [("input", ValueChange.SHAPE), ("input", ValueChange.ADDED)] == kinds
 
 
 def test_tensors_of_one_name_are_distinguished_by_their_order(before):

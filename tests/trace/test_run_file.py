@@ -31,7 +31,7 @@ from blsnb.trace.facts import (
     Copy,
     Drop,
     Profile,
-    Recording,
+    RecordingFacts,
 )
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
@@ -198,7 +198,7 @@ def runs(draw: st.DrawFn) -> SavedRun:
         tuple(draw(st.lists(TEXT, max_size=2))),
         tuple(draw(st.lists(gaps_of(len(spans), len(known)), max_size=2))),
         drops=tuple(draw(st.lists(drops(), max_size=2))),
-        recording=draw(st.none() | st.builds(Recording, JSON, JSON)),
+        recording=draw(st.none() | st.builds(RecordingFacts, JSON, JSON)),
         clock=draw(st.none() | st.builds(ClockReading, NS, NS)),
         pauses=tuple(draw(st.lists(st.builds(Pause, NS, NS), max_size=2))),
         profiles=tuple(draw(st.lists(profiles(), max_size=2))),

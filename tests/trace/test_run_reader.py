@@ -25,7 +25,7 @@ from blsnb.request_fields import RequestFields
 from blsnb.results.loaded_run import load_run
 from blsnb.trace.dropped import find_call, notices
 from blsnb.trace.events import CallFlag
-from blsnb.trace.facts import ClockReading, Drop, Profile, Recording
+from blsnb.trace.facts import ClockReading, Drop, Profile, RecordingFacts
 from blsnb.trace.files.run_file import read_run, write_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_values import read_parameter
@@ -277,7 +277,7 @@ def test_a_recording_is_read(path):
     assert ("outer", 2) == (run.model_name, len(run.trace.roots))
     assert every(span.running for span in run.trace.spans)
     again = load_run(run.save(path)).trace
-    assert Recording({"pid": 7}, {}) == run.trace.recording == again.recording
+    assert RecordingFacts({"pid": 7}, {}) == run.trace.recording == again.recording
     assert [None, {"file": "b", "call": 3}] == [span.origin for span in again.spans]
 
 

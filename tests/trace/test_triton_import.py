@@ -10,7 +10,7 @@ from trace_files import EXAMPLE, GOLDEN, RECORDED, reader
 from blsnb.trace.events import CallFlag, LogLine
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton import calls as triton_calls
-from blsnb.trace.triton.events import Gap, Metadata, Stamp, TensorEvent
+from blsnb.trace.triton.events import Metadata, Stamp, TensorEvent, UnreadRange
 from blsnb.trace.triton.trace_file import read_traces
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
@@ -65,7 +65,7 @@ def test_nothing_of_a_real_file_is_lost():
     """Invalid JSON is read, too."""
     for piece in PIECES:
         text = piece.read_bytes().decode("utf-8", "surrogateescape")
-        assert not [event for event in reader(text) if isinstance(event, Gap)]
+        assert not [event for event in reader(text) if isinstance(event, UnreadRange)]
     with pytest.raises(ValueError, match="Invalid control character"):
         json.loads(PIECES[2].read_bytes().decode(errors="replace"))
 

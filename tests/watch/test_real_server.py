@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blsnb.errors import TraceError, TritonServerError
-from blsnb.watch.trace_settings import TraceSettings, described
+from blsnb.watch.trace_settings import RemoteTraceSettings, described
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 pytestmark = [
@@ -65,7 +65,7 @@ def test_an_unknown_request_is_an_error(real):
 
 def test_rate_level_and_count_change_while_the_server_runs(real):
     """What is printed is what the server then has."""
-    settings = TraceSettings(real.url)
+    settings = RemoteTraceSettings(real.url)
     try:
         settings.change(rate=7, level="timestamps", count=50)
         text = described(settings.read())
@@ -78,7 +78,7 @@ def test_rate_level_and_count_change_while_the_server_runs(real):
 
 def test_a_stopped_trace_sends_nothing(real):
     """At level OFF requests leave no spans; afterwards they do again."""
-    settings = TraceSettings(real.url)
+    settings = RemoteTraceSettings(real.url)
     settings.change(level="OFF")
     try:
         assert 200 == real.infer("double", "hidden")
@@ -92,12 +92,14 @@ def test_a_stopped_trace_sends_nothing(real):
 def test_a_model_has_settings_of_its_own(real):
     """An unknown model is the server's error."""
     try:
-        assert "3" == TraceSettings(real.url, "double").change(rate=3)["trace_rate"]
-        assert "1" == TraceSettings(real.url).read()["trace_rate"]
+        assert (
+            "3" == RemoteTraceSettings(real.url, "double").change(rate=3)["trace_rate"]
+        )
+        assert "1" == RemoteTraceSettings(real.url).read()["trace_rate"]
     finally:
-        TraceSettings(real.url, "double").change(rate=1)
+        RemoteTraceSettings(real.url, "double").change(rate=1)
     with pytest.raises(TritonServerError, match="unknown model : nix"):
-        TraceSettings(real.url, "nix").read()
+        RemoteTraceSettings(real.url, "nix").read()
 
 
 @pytest.mark.parametrize(
@@ -115,13 +117,13 @@ def test_a_model_has_settings_of_its_own(real):
 def test_what_cannot_change_is_said_before_it_is_tried(changes, text):
     """No server is asked: none listens at this address."""
     with pytest.raises(ValueError, match=text):
-        TraceSettings("http://127.0.0.1:1").change(**changes)
+        RemoteTraceSettings("http://127.0.0.1:1").change(**changes)
 
 
 def test_a_server_that_does_not_respond_is_an_error():
     """The text has its address, without a password."""
     with pytest.raises(TritonServerError, match=r"127\.0\.0\.1:1 does not respond"):
-        TraceSettings("127.0.0.1:1").read()
+        RemoteTraceSettings("127.0.0.1:1").read()
 
 
 def test_the_receiver_refuses_the_server_nothing(real):

@@ -13,7 +13,7 @@ from blsnb import Server
 from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.trace_settings import TraceSetting
 from blsnb.serving.endpoints import serve
-from blsnb.watch.trace_settings import TraceSettings
+from blsnb.watch.trace_settings import RemoteTraceSettings
 from blsnb.watch.watch import Watch, receive
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -26,7 +26,7 @@ pytestmark = [
 
 def sampled(address: str, watch: Watch) -> list[list[str]]:
     """Return the ids of the received requests for each of the settings."""
-    settings = TraceSettings(f"http://{address}")
+    settings = RemoteTraceSettings(f"http://{address}")
     found = []
     for number, setting in enumerate(SETTINGS):
         settings.change(**{"rate": 1, "level": "TIMESTAMPS", "count": -1, **setting})

@@ -12,7 +12,7 @@ from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.request.interrupts import boundary
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import BackendError
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.releases import Release
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import InferenceRequest, message_of
@@ -48,7 +48,7 @@ class BackendModelInstance(ModelInstance):
         self,
         name: str,
         model_file: Path,
-        bind: Callable[[ModelInstance], Backend],
+        bind: Callable[[ModelInstance], EngineCalls],
         release: Release,
         make: Callable[[], BackendInstance],
         decoupled: bool,

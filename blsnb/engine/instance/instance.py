@@ -20,7 +20,7 @@ from blsnb.engine.instance.model_notes import (
     static_attribute,
 )
 from blsnb.engine.instance.placement import HookCaller
-from blsnb.engine.instance.shared_state import SharedState, note_of_changes, snapshot
+from blsnb.engine.instance.shared_state import ProcessState, note_of_changes, snapshot
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
@@ -28,7 +28,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
 from blsnb.pb_utils.module.module import compiled_module
 from blsnb.pb_utils.request import InferenceRequest
@@ -84,7 +84,7 @@ class ModelInstance:
         self,
         name: str,
         model_file: Path,
-        bind: Callable[[ModelInstance], Backend],
+        bind: Callable[[ModelInstance], EngineCalls],
         release: Release = NEWEST,
         own_thread: bool = False,
         load_root: RootRequest | None = None,
@@ -110,7 +110,7 @@ class ModelInstance:
         self._class: Any = None
         """The model file's ``TritonPythonModel``; not necessarily a class."""
         self.notes = ModelNotes(name)
-        self._state_before: SharedState | None = snapshot()
+        self._state_before: ProcessState | None = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
         """The model's own ``is_ready``, if it has one."""

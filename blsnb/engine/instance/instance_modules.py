@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.engine.request.inflight import Execution
-from blsnb.pb_utils.backend import Backend, CurrentBackend
+from blsnb.pb_utils.backend import CurrentBackend, EngineCalls
 from blsnb.pb_utils.module import module as pb_module
 
 _PREFIX = "_blsnb_"
@@ -67,7 +67,7 @@ class InstanceModules:
         self.folders = [str(model_file.parent), str(model_file.parent.parent)]
         self.pb_utils = pb_module.importing_module()
         self._compiled = compiled
-        self.backend: Backend | None = None
+        self.backend: EngineCalls | None = None
         """The instance's, once its file has been imported."""
         self.instance_name = instance_name
         self.execution_on: Callable[[int], Execution | None] = lambda _: None
@@ -98,7 +98,7 @@ class InstanceModules:
         builtins.__import__(name)
         return sys.modules[name]
 
-    def complete(self, backend: Backend) -> None:
+    def complete(self, backend: EngineCalls) -> None:
         """Add the compiled names of ``triton_python_backend_utils``."""
         self.backend = backend
         pb_module.complete(self.pb_utils, self._compiled, backend)
@@ -309,12 +309,12 @@ def _modules_of(frame: types.FrameType | None) -> InstanceModules | None:
     return None
 
 
-def _current_backend() -> Backend | None:
+def _current_backend() -> EngineCalls | None:
     """Return the backend of the instance that has called an installed package."""
     return backend_of(sys._getframe(1))
 
 
-def backend_of(frame: types.FrameType) -> Backend | None:
+def backend_of(frame: types.FrameType) -> EngineCalls | None:
     """Return the backend of the instance whose code a frame or its callers run."""
     modules = _modules_of(frame)
     return None if modules is None else modules.backend

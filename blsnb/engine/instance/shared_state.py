@@ -13,7 +13,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _MAX_NAMES = 5
 
 
-class SharedState(NamedTuple):
+class ProcessState(NamedTuple):
     """The parts of the process state that models commonly change."""
 
     environment: dict[str, str]
@@ -37,11 +37,11 @@ _NAMES = {
 }
 
 
-def snapshot() -> SharedState:
+def snapshot() -> ProcessState:
     """Return the present state, of imported libraries only."""
     numpy_random = sys.modules.get("numpy.random")
     torch_threads = getattr(sys.modules.get("torch"), "get_num_threads", None)
-    return SharedState(
+    return ProcessState(
         dict(os.environ),
         _folder(),
         locale.setlocale(locale.LC_ALL),
@@ -65,7 +65,7 @@ def _comparable(state: Any) -> tuple[Any, ...]:
     return (name, keys.tobytes(), *rest)
 
 
-def changes(before: SharedState, after: SharedState) -> list[str]:
+def changes(before: ProcessState, after: ProcessState) -> list[str]:
     """Describe the differences, without those of newly imported libraries."""
     found = []
     if variables := _variables(before.environment, after.environment):
@@ -83,7 +83,7 @@ def _variables(old: dict[str, str], new: dict[str, str]) -> str:
     return ", ".join(changed[:_MAX_NAMES] + more)
 
 
-def note_of_changes(instance: str, before: SharedState, after: SharedState) -> str:
+def note_of_changes(instance: str, before: ProcessState, after: ProcessState) -> str:
     """Return a note on what loading an instance changed; empty if nothing."""
     what = changes(before, after)
     if not what:

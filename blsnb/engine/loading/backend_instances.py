@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from blsnb.backends.backend import Backend as ModelBackend
+from blsnb.backends.backend import Backend
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.backend_instance import BackendModelInstance
 from blsnb.engine.instance.inputs import Reshapes
@@ -19,7 +19,7 @@ from blsnb.model.completion import complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.validate import validate_create, validate_instances
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import EngineCalls
 from blsnb.repository.directory import ModelDirectory
 
 T = TypeVar("T")
@@ -52,12 +52,12 @@ class BackendInstanceMaker:
 
     def __init__(
         self,
-        backend: ModelBackend,
+        backend: Backend,
         directory: ModelDirectory,
         number: int,
         config: ModelConfig,
         engine: Engine,
-        bind: Callable[[ModelInstance], Backend],
+        bind: Callable[[ModelInstance], EngineCalls],
         kind: str = "model",
         reshapes: Callable[[ModelConfig], Reshapes] | None = None,
     ) -> None:

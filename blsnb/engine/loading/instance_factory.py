@@ -12,7 +12,7 @@ from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.loading.python_instances import InstanceMaker, PythonInstanceMaker
 from blsnb.engine.model_log import LogPlace, LogWriter
 from blsnb.model.config import ModelConfig
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import EngineCalls
 from blsnb.repository.directory import ModelDirectory
 
 _PYTHON = "python"
@@ -65,10 +65,10 @@ class InstanceFactory:
         backend = find_backend(config.backend, config.name)
         return BackendInstanceMaker(backend, *version, config, self._engine, bind)
 
-    def _backend_of(self, model_name: str) -> Callable[[ModelInstance], Backend]:
+    def _backend_of(self, model_name: str) -> Callable[[ModelInstance], EngineCalls]:
         """Return a function that makes the backend of an instance of a model."""
 
-        def bind(instance: ModelInstance) -> Backend:
+        def bind(instance: ModelInstance) -> EngineCalls:
             return InstanceBackend(self._engine, self._control, instance, write)
 
         def write(level: str, text: str, *place: *LogPlace) -> None:

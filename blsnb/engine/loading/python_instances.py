@@ -18,7 +18,7 @@ from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
-from blsnb.pb_utils.backend import Backend
+from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.releases import Release, has
 from blsnb.pb_utils.logger import server_event
 from blsnb.repository.directory import ModelDirectory
@@ -116,7 +116,7 @@ class PythonInstanceMaker:
         number: int,
         config: ModelConfig,
         engine: Engine,
-        bind: Callable[[ModelInstance], Backend],
+        bind: Callable[[ModelInstance], EngineCalls],
     ) -> None:
         self.config = config
         self.kind = "model"

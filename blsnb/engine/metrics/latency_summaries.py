@@ -13,7 +13,7 @@ MAX_DURATIONS = 4096
 """Maximum number of durations that are kept for quantiles."""
 
 
-class Reading(NamedTuple):
+class SummaryReading(NamedTuple):
     """A summary of the metrics page."""
 
     counted: int
@@ -43,13 +43,13 @@ class Summary:
         self._sum_us += duration_us
         self._latest.append((end_ns, duration_us))
 
-    def read(self, quantiles: tuple[float, ...], now_ns: int) -> Reading:
+    def read(self, quantiles: tuple[float, ...], now_ns: int) -> SummaryReading:
         """Return the present summary."""
         known = sorted(
             us for end_ns, us in self._latest.copy() if now_ns - end_ns < MAX_AGE_NS
         )
         found = {each: _quantile(known, each) for each in quantiles}
-        return Reading(self._count, self._sum_us, found)
+        return SummaryReading(self._count, self._sum_us, found)
 
 
 def _quantile(known: list[int], quantile: float) -> float:

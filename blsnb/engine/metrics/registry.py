@@ -21,7 +21,7 @@ _KINDS = ("COUNTER", "GAUGE", "HISTOGRAM", "SUMMARY")
 """Kinds of metrics, in the order of the page."""
 
 
-class Row(NamedTuple):
+class MetricLine(NamedTuple):
     """One line of the page."""
 
     name: str
@@ -29,7 +29,7 @@ class Row(NamedTuple):
     value: float
 
 
-class Sample:
+class LabelledValue:
     """A counter or a gauge with its labels and value.
 
     References
@@ -74,12 +74,12 @@ class Sample:
         kind = f"TRITONSERVER_METRIC_KIND_{self._kind}"
         return Refusal(f"{kind} does not support {operation}")
 
-    def rows(self, name: str) -> Iterator[Row]:
+    def rows(self, name: str) -> Iterator[MetricLine]:
         """Return the lines of the page."""
-        yield Row(name, self.labels, self._value)
+        yield MetricLine(name, self.labels, self._value)
 
 
-class Histogram(Sample):
+class BucketCounts(LabelledValue):
     """Counts of values by bucket."""
 
     __slots__ = ("_bounds", "_counts", "_sum")
@@ -106,15 +106,15 @@ class Histogram(Sample):
         """Refuse the operation: a histogram has no single value."""
         raise self._refused("Value")
 
-    def rows(self, name: str) -> Iterator[Row]:
+    def rows(self, name: str) -> Iterator[MetricLine]:
         """Return the lines of the page: count, sum and cumulative buckets."""
         with self._lock:
             counts, total = list(self._counts), self._sum
-        yield Row(f"{name}_count", self.labels, sum(counts))
-        yield Row(f"{name}_sum", self.labels, total)
+        yield MetricLine(f"{name}_count", self.labels, sum(counts))
+        yield MetricLine(f"{name}_sum", self.labels, total)
         for number, bound in enumerate((*self._bounds, math.inf), 1):
             labels = (*self.labels, ("le", _number(bound)))
-            yield Row(f"{name}_bucket", labels, sum(counts[:number]))
+            yield MetricLine(f"{name}_bucket", labels, sum(counts[:number]))
 
 
 class Family:
@@ -129,12 +129,14 @@ class Family:
         self.name = name
         self.description = description
         self.kind = kind
-        self._samples: weakref.WeakValueDictionary[Labels, Sample] = (
+        self._samples: weakref.WeakValueDictionary[Labels, LabelledValue] = (
             weakref.WeakValueDictionary()
         )
         self._lock = threading.Lock()
 
-    def sample(self, labels: Mapping[str, object], bounds: tuple[float, ...]) -> Sample:
+    def sample(
+        self, labels: Mapping[str, object], bounds: tuple[float, ...]
+    ) -> LabelledValue:
         """Return the sample with these labels; create it if it does not exist.
 
         Raises
@@ -147,14 +149,14 @@ class Family:
             sample = self._samples.get(key)
             if sample is None:
                 sample = (
-                    Histogram(key, bounds)
+                    BucketCounts(key, bounds)
                     if self.kind == "HISTOGRAM"
-                    else Sample(self.kind, key)
+                    else LabelledValue(self.kind, key)
                 )
                 self._samples[key] = sample
             return sample
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[MetricLine]:
         """Return the lines of the page, oldest sample first."""
         with self._lock:
             samples = list(self._samples.values())
@@ -179,9 +181,9 @@ class Fixed(NamedTuple):
     name: str
     description: str
     kind: str
-    lines: tuple[Row, ...]
+    lines: tuple[MetricLine, ...]
 
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[MetricLine, ...]:
         """Return the lines of the page."""
         return self.lines
 
@@ -236,7 +238,7 @@ class MetricRegistry:
         return "".join(line for block in blocks.values() for line in block)
 
 
-def _line(row: Row) -> str:
+def _line(row: MetricLine) -> str:
     labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in row.labels)
     name = f"{row.name}{{{labels}}}" if labels else row.name
     return f"{name} {_number(row.value)}\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.metrics.config import MetricsConfig
-from blsnb.engine.metrics.registry import Fixed, Row
+from blsnb.engine.metrics.registry import Fixed, MetricLine
 from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.trace.events import ModelInfo
 
@@ -18,7 +18,7 @@ _DEFAULT = MetricsConfig()
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
 
 
-class Measured(Protocol):
+class MeasuredVersion(Protocol):
     """A model version with counters."""
 
     @property
@@ -132,7 +132,7 @@ NAMES = {
 
 
 def own_metrics(
-    versions: Iterable[Measured], config: MetricsConfig = _DEFAULT
+    versions: Iterable[MeasuredVersion], config: MetricsConfig = _DEFAULT
 ) -> Iterator[Fixed]:
     """Yield the families with the present counts of the versions.
 
@@ -152,7 +152,7 @@ def own_metrics(
     for family in _CACHE if cached and config.counter_latencies else ():
         yield _counter(family, cached)
     pending = tuple(
-        Row(_PENDING.name, version.labels, version.pending) for version in known
+        MetricLine(_PENDING.name, version.labels, version.pending) for version in known
     )
     yield Fixed(_PENDING.name, _PENDING.description, "GAUGE", pending)
     yield from _summaries(known, config.quantiles)
@@ -161,7 +161,7 @@ def own_metrics(
 class _Version:
     """The counters of one version, read once."""
 
-    def __init__(self, version: Measured) -> None:
+    def __init__(self, version: MeasuredVersion) -> None:
         info = version.info
         self.name, self.number = info.name, str(info.version)
         self.labels = (("model", self.name), ("version", self.number))
@@ -192,7 +192,7 @@ def _counter(
     # The page shows microseconds.
     unit = 1000 if family.path.endswith(".ns") else 1
     rows = tuple(
-        Row(
+        MetricLine(
             family.name,
             version.labels,
             0 if stands else version.read(family.path) // unit,
@@ -229,19 +229,19 @@ def _summary(
     summaries: LatencySummaries,
     kind: str,
     quantiles: tuple[float, ...],
-) -> Iterator[Row]:
+) -> Iterator[MetricLine]:
     summary: Summary = getattr(summaries, kind)
     reading = summary.read(quantiles, CLOCK.now_ns())
-    yield Row(f"{name}_count", labels, reading.counted)
-    yield Row(f"{name}_sum", labels, reading.sum_us)
+    yield MetricLine(f"{name}_count", labels, reading.counted)
+    yield MetricLine(f"{name}_sum", labels, reading.sum_us)
     for quantile, value in reading.quantiles.items():
-        yield Row(name, (*labels, ("quantile", f"{quantile:g}")), value)
+        yield MetricLine(name, (*labels, ("quantile", f"{quantile:g}")), value)
 
 
 def _failures(versions: list[_Version]) -> Fixed:
     """Return a line for each reason; ``BACKEND`` means failures of the model."""
     rows = tuple(
-        Row(
+        MetricLine(
             _FAILURE.name,
             (("model", each.name), ("reason", reason), ("version", each.number)),
             each.failures(reason),

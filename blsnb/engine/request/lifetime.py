@@ -33,7 +33,7 @@ TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
 """Text and code of gRPC for a client whose deadline has passed."""
 
 
-class Execution(Protocol):
+class InterruptibleExecution(Protocol):
     """One ``execute``, as far as an interrupt concerns it."""
 
     @property
@@ -130,7 +130,9 @@ class RootRequest:
             if kind is not None:
                 async_exception.raise_in(thread_id, kind)
 
-    def interrupt_execution(self, execution: Execution, is_repeated: bool) -> None:
+    def interrupt_execution(
+        self, execution: InterruptibleExecution, is_repeated: bool
+    ) -> None:
         """Unwind an ``execute`` that continues after its request has ended.
 
         It is left alone while it waits for a BLS request: the innermost model ends.

@@ -17,7 +17,7 @@ _MAX_TEXT = 200
 _SCALARS = (str, bytes, bool, int, float, np.generic)
 
 
-class Columns:
+class ResultColumns:
     """The results of rows in order of completion; columns that lack a row are NaN.
 
     An interrupt between two columns leaves no row half written: a row counts once its

@@ -10,7 +10,7 @@ import numpy as np
 
 from blsnb.evaluation.keeper import Keeper
 from blsnb.evaluation.plain import Row, RowResult
-from blsnb.evaluation.result.columns import Columns, ordered, ordered_objects
+from blsnb.evaluation.result.columns import ResultColumns, ordered, ordered_objects
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.metrics import MetricColumn, MetricFunction
 
@@ -41,7 +41,7 @@ class Gathering:
     ) -> None:
         self._model_name = model_name
         self._metrics = tuple(metrics)
-        self._columns = Columns(outputs)
+        self._columns = ResultColumns(outputs)
         directions = {each.name: each.higher_is_better for each in self._metrics}
         self._keeper = Keeper(keep, directions)
         self._runs: dict[int, Any] = {}

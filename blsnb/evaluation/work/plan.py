@@ -31,15 +31,15 @@ class Fail(NamedTuple):
     rows: tuple[Row, ...]
 
 
-class Stop(NamedTuple):
+class StopWorker(NamedTuple):
     """Send and await nothing more."""
 
 
-Action = Submit | Fail | Stop | None
+Action = Submit | Fail | StopWorker | None
 """What to do next; None to wait for an event."""
 
 
-class Plan:
+class WorkPlan:
     """Distributes chunks to workers, and repeats those of killed workers.
 
     A worker answers its chunks in the order in which it received them. A chunk whose
@@ -126,7 +126,7 @@ class Plan:
             self._stop_at = now + GRACE_S
 
     def decide(self, now: float) -> Action:
-        """Return the next action; call again until it returns None or `Stop`.
+        """Return the next action; call again until it returns None or `StopWorker`.
 
         Parameters
         ----------
@@ -137,14 +137,14 @@ class Plan:
             return Fail(self._failed.popleft())
         is_idle = not any(self._in_flight.values())
         if self._stop_at is not None:
-            return Stop() if is_idle or now >= self._stop_at else None
+            return StopWorker() if is_idle or now >= self._stop_at else None
         worker = self._free_worker()
         if self._pending and worker is not None:
             chunk = self._pending.popleft()
             self._in_flight[worker].append(chunk)
             return Submit(worker, chunk)
         if is_idle and not self._pending and not self._has_more:
-            return Stop()
+            return StopWorker()
         return None
 
     def wait_s(self, now: float) -> float | None:

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from blsnb.errors import BlsnbError
 from blsnb.evaluation.plain import Chunk, Row, RowResult
 from blsnb.evaluation.work.frames import divide_sendable
-from blsnb.evaluation.work.plan import MAX_DEATHS, Fail, Plan, Stop, Submit
+from blsnb.evaluation.work.plan import MAX_DEATHS, Fail, StopWorker, Submit, WorkPlan
 from blsnb.evaluation.work.server_copy import Opening
 from blsnb.evaluation.work.worker import Ready
 from blsnb.evaluation.work.worker_process import STOP_S, WorkerEnded, WorkerProcess
@@ -61,7 +61,7 @@ class RowsInProcesses:
         KeyboardInterrupt
             After an interrupt, and the results of the chunks in flight.
         """
-        plan = Plan(self._numbers)
+        plan = WorkPlan(self._numbers)
         source = iter(chunks)
         try:
             self._start_missing(plan)
@@ -81,7 +81,7 @@ class RowsInProcesses:
                 each.leave()
                 stack.callback(each.close, deadline)
 
-    def _start_missing(self, plan: Plan) -> None:
+    def _start_missing(self, plan: WorkPlan) -> None:
         for number in self._numbers:
             if number not in self.workers:
                 self.workers[number] = WorkerProcess(self._opening)
@@ -89,11 +89,11 @@ class RowsInProcesses:
                 plan.started(number)
 
     def _executed(
-        self, plan: Plan, source: Iterator[Chunk]
+        self, plan: WorkPlan, source: Iterator[Chunk]
     ) -> Iterator[list[RowResult]]:
         while True:
             action = self._next_action(plan, source)
-            if isinstance(action, Stop):
+            if isinstance(action, StopWorker):
                 return
             if isinstance(action, Fail):
                 yield [self._killed(row) for row in action.rows]
@@ -103,8 +103,8 @@ class RowsInProcesses:
                 yield from self._received(plan)
 
     def _next_action(
-        self, plan: Plan, source: Iterator[Chunk]
-    ) -> Submit | Fail | Stop | None:
+        self, plan: WorkPlan, source: Iterator[Chunk]
+    ) -> Submit | Fail | StopWorker | None:
         if plan.wants_chunk:
             chunk = next(source, None)
             if chunk is None:
@@ -113,7 +113,7 @@ class RowsInProcesses:
                 plan.add(chunk)
         return plan.decide(_now())
 
-    def _submit(self, plan: Plan, action: Submit) -> Iterator[list[RowResult]]:
+    def _submit(self, plan: WorkPlan, action: Submit) -> Iterator[list[RowResult]]:
         worker, chunk = self.workers[action.worker], action.chunk
         portable = chunk._replace(rows=tuple(row.portable() for row in chunk.rows))
         try:
@@ -127,7 +127,7 @@ class RowsInProcesses:
             plan.refused(action.worker, rows)
             yield unsent
 
-    def _received(self, plan: Plan) -> Iterator[list[RowResult]]:
+    def _received(self, plan: WorkPlan) -> Iterator[list[RowResult]]:
         """Wait for messages, and yield the results that arrived."""
         for number in self._with_message(plan.wait_s(_now())):
             try:
@@ -152,7 +152,7 @@ class RowsInProcesses:
         ready = wait([*connections.values()], limit_s)
         return [n for n, connection in connections.items() if connection in ready]
 
-    def _replace(self, plan: Plan, number: int) -> None:
+    def _replace(self, plan: WorkPlan, number: int) -> None:
         """Start a new worker in place of one that has ended."""
         worker = self.workers.pop(number)
         plan.died(number)

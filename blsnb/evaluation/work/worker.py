@@ -31,7 +31,7 @@ class Failed(NamedTuple):
     text: str
 
 
-class Worker:
+class RowWorker:
     """Executes the chunks that its owner sends.
 
     A thread reads from the owner, so that neither side waits for a full pipe, and ends
@@ -108,6 +108,6 @@ def main(descriptor: int, owner: int) -> None:
     os.set_inheritable(descriptor, False)
     frames = Frames(Connection(descriptor))
     try:
-        Worker(frames, owner).run()
+        RowWorker(frames, owner).run()
     finally:
         frames.close()

@@ -32,7 +32,7 @@ _EXAMPLES = Path(__file__).with_name("examples.txt")
 """Blocks of one magic or subcommand: a line to type, and below it what it does."""
 
 
-class Owner(Protocol):
+class SubcommandOwner(Protocol):
     """Runs a subcommand, and owns what it opened until the extension is unloaded."""
 
     def run(self, line: Line) -> Any:
@@ -53,7 +53,7 @@ class Subcommand(NamedTuple):
     parser: str = ""
     """Name of the function that returns its parser; empty if it has no parser."""
     owner: str = ""
-    """Name of the class of its `Owner`; empty if it has none."""
+    """Name of the class of its `SubcommandOwner`; empty if it has none."""
 
     @property
     def usage(self) -> str:
@@ -77,9 +77,9 @@ class Subcommand(NamedTuple):
         flags: Callable[[], Flags] | None = self._imported(self.parser)
         return flags
 
-    def new_owner(self) -> Owner:
+    def new_owner(self) -> SubcommandOwner:
         """Return an owner of what it opens."""
-        owner: Owner = self._imported(self.owner)()
+        owner: SubcommandOwner = self._imported(self.owner)()
         return owner
 
     def _imported(self, name: str) -> Any:
@@ -211,7 +211,7 @@ class TritonMagics(Magics):
 
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
-        self._owners: dict[str, Owner] = {}
+        self._owners: dict[str, SubcommandOwner] = {}
 
     def close(self) -> None:
         """Close monitors, end points and the receiver of spans."""

@@ -23,7 +23,7 @@ from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
     from blsnb.debugger.source_map import SourceMap
-    from blsnb.debugger.steps import Steps
+    from blsnb.debugger.steps import DebuggerSteps
 
 _log = logging.getLogger(__name__)
 _UNKNOWN = (
@@ -51,12 +51,12 @@ class CellDebugger:
         """Why breakpoints in models do not stop; empty if they do."""
 
     @cached_property
-    def steps(self) -> Steps:
+    def steps(self) -> DebuggerSteps:
         """Continues steps between models."""
         # Deferred: see `_apply`.
-        from blsnb.debugger.steps import Steps
+        from blsnb.debugger.steps import DebuggerSteps
 
-        return Steps()
+        return DebuggerSteps()
 
     @cached_property
     def _map(self) -> SourceMap:
@@ -120,7 +120,7 @@ class CellDebugger:
                 debugger.on_stop(partial(self._stop, steps))
                 mapped.apply(debugger, self._wanted(loading))
 
-    def _stop(self, steps: Steps, stop: Stop) -> None:
+    def _stop(self, steps: DebuggerSteps, stop: Stop) -> None:
         """Wait in a stopped thread, and continue its step."""
         if steps.passes(stop.frame):
             stop.skip()

@@ -12,7 +12,7 @@ from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
 
 if TYPE_CHECKING:
-    from blsnb.parts.following import Outcome
+    from blsnb.parts.following import FollowedChange
 
 
 def load_saved(*_: Any) -> None:
@@ -32,7 +32,7 @@ def show_followed() -> None:
     parts_of(default.server()).following.report = _show_outcome
 
 
-def _show_outcome(outcome: Outcome) -> None:
+def _show_outcome(outcome: FollowedChange) -> None:
     if outcome.failed or not outcome.text:
         _show_card(outcome.name, outcome.text)
     else:

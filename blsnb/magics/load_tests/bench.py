@@ -19,7 +19,7 @@ from blsnb.trace.events import LEVELS
 
 if TYPE_CHECKING:
     from blsnb.benchmark.bench import Bench
-    from blsnb.views.pictures.load_picture import Load
+    from blsnb.views.pictures.load_picture import DrawnLoad
 
 
 def bench_flags() -> Flags:
@@ -103,12 +103,12 @@ def bench(line: Line) -> Bench:
 
 def bundle(measured: Bench) -> dict[str, str]:
     """Return a measurement as a table with a figure, and as text."""
-    from blsnb.views.pictures.load_picture import Load
+    from blsnb.views.pictures.load_picture import DrawnLoad
 
     rows = [row._asdict() for row in measured.rows]
     page = (
         f"<p>{escape(measured.caption)}</p>{card.grid(*measured.table())['text/html']}"
-        f"{failures(measured.errors)}{figure(repr(measured), Load(rows))}"
+        f"{failures(measured.errors)}{figure(repr(measured), DrawnLoad(rows))}"
     )
     return {"text/html": page, "text/plain": str(measured)}
 
@@ -118,7 +118,7 @@ def failures(texts: Sequence[str]) -> str:
     return "".join(f"<pre>{escape(text)}</pre>" for text in texts)
 
 
-def figure(words: str, load: Load) -> str:
+def figure(words: str, load: DrawnLoad) -> str:
     """Return the picture of a load as HTML; empty if Ctrl-C ends the drawing."""
     from blsnb.views.pictures import load_picture
 

@@ -20,9 +20,9 @@ from blsnb.magics.load_tests import bench, choices
 
 if TYPE_CHECKING:
     from blsnb.planning.plans.check import Check
-    from blsnb.planning.plans.outcome import Outcome
+    from blsnb.planning.plans.outcome import ComparedConfigurations
     from blsnb.planning.plans.plan import Plan
-    from blsnb.views.pictures.load_picture import Load
+    from blsnb.views.pictures.load_picture import DrawnLoad
 
 
 def plan_flags() -> Flags:
@@ -190,11 +190,11 @@ def _button(planned: Plan) -> str:
     return ApplyButton(planned, call_interruptibly).document()
 
 
-def _load(planned: Outcome) -> Load:
+def _load(planned: ComparedConfigurations) -> DrawnLoad:
     """Return the best configuration at several rates, to be drawn."""
-    from blsnb.views.pictures.load_picture import Load
+    from blsnb.views.pictures.load_picture import DrawnLoad
 
-    return Load(
+    return DrawnLoad(
         planned.rows,
         rate=planned.rate,
         limit_us=planned.p99_us,

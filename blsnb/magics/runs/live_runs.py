@@ -13,7 +13,7 @@ from blsnb.errors import OutOfResourcesError
 from blsnb.magics.frontend import has_no_models, trace_now
 
 if TYPE_CHECKING:
-    from blsnb.magics.runs.places import Place
+    from blsnb.magics.runs.places import OutputPlace
     from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
     from blsnb.views.live.trace_view import TraceView
@@ -39,7 +39,7 @@ class LiveView:
         Its output.
     """
 
-    def __init__(self, record: RunRecord, place: Place) -> None:
+    def __init__(self, record: RunRecord, place: OutputPlace) -> None:
         # Deferred: loading the extension must not import the widget library.
         from blsnb.views.live.clocks import KeepClock
 
@@ -131,7 +131,7 @@ class ActiveRun:
     """
 
     def __init__(
-        self, record: RunRecord, cell: Any, place: Place | None = None
+        self, record: RunRecord, cell: Any, place: OutputPlace | None = None
     ) -> None:
         self.record = record
         self.cell = cell

@@ -31,7 +31,7 @@ _MAX_UNFOLDED = 3
 _EMPTY = {"text/html": "", "text/plain": ""}
 
 
-class Place:
+class OutputPlace:
     """The output of a run; empty until it is filled.
 
     Parameters
@@ -132,22 +132,22 @@ class CellPlaces:
         self._has_widgets = has_no_models() or has_page(get_ipython())
         self._publisher = _publisher()
         self._numbers = itertools.count()
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, OutputPlace] = {}
         self._begun_ns = time.monotonic_ns()
         self._silent: set[str] = set()
         self.left_out = 0
         """Number of runs without a place."""
 
-    def reserve(self, record: RunRecord) -> Place | None:
+    def reserve(self, record: RunRecord) -> OutputPlace | None:
         """Return the place of a run that starts; None if its output is captured."""
         if _publisher() is not self._publisher:
             return None
         if _is_captured():
-            return Place(0, record, is_reserved=False, is_captured=True)
+            return OutputPlace(0, record, is_reserved=False, is_captured=True)
         number = next(self._numbers)
         last = self._places.get(MAX_PLACES - 1)
         if number < MAX_PLACES or last is None:
-            place = Place(number, record, self._are_reserved)
+            place = OutputPlace(number, record, self._are_reserved)
             place.takes_widgets = self._has_widgets
             self._places[number] = place
             return place
@@ -171,7 +171,7 @@ class CellPlaces:
         for place in places.values():
             place.record = None
 
-    def of(self, trace: Trace) -> Place | None:
+    def of(self, trace: Trace) -> OutputPlace | None:
         """Return the place of a trace's run."""
         return next((each for each in self._places.values() if each.has(trace)), None)
 

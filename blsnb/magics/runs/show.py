@@ -12,7 +12,7 @@ from blsnb.engine.threads.snapshot import ThreadSnapshot
 from blsnb.files.interrupts import without_interrupts
 from blsnb.magics import default_server as default
 from blsnb.magics.runs.live_runs import ActiveRun, LiveView, Refresher
-from blsnb.magics.runs.places import CellPlaces, Place
+from blsnb.magics.runs.places import CellPlaces, OutputPlace
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class RunDisplay:
         self._foreign: set[str] = set()
         """Runs that no cell started."""
         self._active: dict[str, ActiveRun] = {}
-        self._going_on: dict[str, Place] = {}
+        self._going_on: dict[str, OutputPlace] = {}
         """Places of the ended runs with executions that continue."""
         self._open_views: deque[LiveView] = deque()
         self._refresher = Refresher(self.refresh)

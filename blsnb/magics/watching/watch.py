@@ -89,14 +89,14 @@ def set_tracing(given: argparse.Namespace) -> str:
     ValueError
         A value is invalid, or there is no server.
     """
-    from blsnb.watch.trace_settings import TraceSettings, described
+    from blsnb.watch.trace_settings import RemoteTraceSettings, described
 
     changes = {name: getattr(given, name) for name in ("rate", "level", "count")}
     if given.server is None:
         if any(value is not None for value in changes.values()):
             raise ValueError("--rate, --level and --count need --server URL")
         return ""
-    settings = TraceSettings(given.server)
+    settings = RemoteTraceSettings(given.server)
     if all(value is None for value in changes.values()):
         return described(settings.read())
     return described(settings.change(**changes))

@@ -231,7 +231,7 @@ class Source:
                 return None
         return found[0] if len(found) == 1 else None
 
-    def calls_of(self, function: Function) -> list[Call]:
+    def calls_of(self, function: Function) -> list[SourceCall]:
         """Return the calls of a function in the model's sources."""
         return self._program.calls_of(function)
 
@@ -258,7 +258,7 @@ def _followable(found: list[_Found]) -> list[Assigned]:
     return known if len(known) == len(found) else []
 
 
-class Call(NamedTuple):
+class SourceCall(NamedTuple):
     """A call with its enclosing function and its file."""
 
     node: ast.Call
@@ -281,7 +281,7 @@ class Program:
         self.constructors: dict[str, list[Function]] = {}
         """The ``__init__`` of each class."""
         self._sources: list[Source] = []
-        self._calls: dict[Function, list[Call]] | None = None
+        self._calls: dict[Function, list[SourceCall]] | None = None
 
     def add(self, source: Source) -> None:
         """Add a source."""
@@ -293,17 +293,19 @@ class Program:
                 made = self.constructors.setdefault(function.owner.name, [])
                 made.append(function)
 
-    def calls_of(self, function: Function) -> list[Call]:
+    def calls_of(self, function: Function) -> list[SourceCall]:
         """Return the calls of a function in all sources."""
         if self._calls is None:
             self._calls = self._calls_by_function()
         return self._calls.get(function, [])
 
-    def _calls_by_function(self) -> dict[Function, list[Call]]:
-        found: dict[Function, list[Call]] = {}
+    def _calls_by_function(self) -> dict[Function, list[SourceCall]]:
+        found: dict[Function, list[SourceCall]] = {}
         for source in self._sources:
             for node, caller in source.calls:
                 function = source.called(node)
                 if function is not None and function is not caller:
-                    found.setdefault(function, []).append(Call(node, caller, source))
+                    found.setdefault(function, []).append(
+                        SourceCall(node, caller, source)
+                    )
         return found

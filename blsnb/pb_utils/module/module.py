@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from blsnb.pb_utils import functions
-from blsnb.pb_utils.backend import Backend, CurrentBackend
+from blsnb.pb_utils.backend import CurrentBackend, EngineCalls
 from blsnb.pb_utils.compiled.compiled_type import CompiledType
 from blsnb.pb_utils.compiled.enums import MemoryType, MetricKind
 from blsnb.pb_utils.compiled.errors import TritonError, TritonModelException
@@ -124,7 +124,9 @@ def check_import(module: types.ModuleType, names: Iterable[str]) -> None:
             raise error
 
 
-def compiled_module(backend: Backend, release: Release = NEWEST) -> types.ModuleType:
+def compiled_module(
+    backend: EngineCalls, release: Release = NEWEST
+) -> types.ModuleType:
     """Return the embedded module of a release, which a model may import at any time."""
     classes = classes_of(release)
     module = types.ModuleType(COMPILED_NAME)
@@ -152,7 +154,7 @@ def compiled_module(backend: Backend, release: Release = NEWEST) -> types.Module
 
 
 def complete(
-    module: types.ModuleType, compiled: types.ModuleType, backend: Backend
+    module: types.ModuleType, compiled: types.ModuleType, backend: EngineCalls
 ) -> None:
     """Add the compiled names, as Triton does after importing ``model.py``."""
     module.__dict__.pop("__getattr__", None)
@@ -161,7 +163,7 @@ def complete(
         module.__dict__[name] = compiled.__dict__[name]
 
 
-def bound_request(backend: Backend, classes: Classes) -> type[InferenceRequest]:
+def bound_request(backend: EngineCalls, classes: Classes) -> type[InferenceRequest]:
     """Return the request class of an instance, whose ``exec`` calls its backend."""
     body = {
         "__slots__": (),
@@ -178,7 +180,7 @@ def unbound_modules() -> tuple[types.ModuleType, types.ModuleType]:
 
     BLS calls are refused, unless a model is running the code.
     """
-    backend = cast("Backend", CurrentBackend())
+    backend = cast("EngineCalls", CurrentBackend())
     module, compiled = importing_module(), compiled_module(backend)
     complete(module, compiled, backend)
     return module, compiled

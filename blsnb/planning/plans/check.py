@@ -14,9 +14,9 @@ from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.benchmark.samples import Row, failures
+from blsnb.benchmark.samples import LoadRow, failures
 from blsnb.planning.calibration import WORLDS
-from blsnb.planning.plans.outcome import Outcome
+from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.plans.plan_text import aligned, estimate
 from blsnb.planning.simulation.loads import open_loop
 from blsnb.planning.slowness_meter import Costs, joined, metered, speed_remarks
@@ -45,7 +45,7 @@ class Checked(NamedTuple):
     rate: float
     p50_us: float
     p99_us: float
-    rows: tuple[Row, ...]
+    rows: tuple[LoadRow, ...]
 
     @property
     def is_held(self) -> bool:
@@ -67,7 +67,7 @@ class Check:
         What makes the comparison uncertain, as sentences.
     """
 
-    plan: Outcome
+    plan: ComparedConfigurations
     checked: tuple[Checked, ...]
     remarks: tuple[str, ...] = ()
 
@@ -153,7 +153,9 @@ def difference(checked: Checked, percent: int) -> float:
     return predicted / _median(_measured_us(checked, percent)) - 1
 
 
-def check(plan: Outcome, sender: Sender, duration_s: float, measurements: int) -> Check:
+def check(
+    plan: ComparedConfigurations, sender: Sender, duration_s: float, measurements: int
+) -> Check:
     """Measure the best configuration of a plan, which a server has.
 
     Parameters
@@ -185,7 +187,9 @@ def _some(rates: Sequence[float]) -> list[float]:
     return [rates[0], rates[len(rates) // 2], rates[-1]]
 
 
-def predicted(plan: Outcome, loads: Sequence[Arrivals]) -> tuple[float, float]:
+def predicted(
+    plan: ComparedConfigurations, loads: Sequence[Arrivals]
+) -> tuple[float, float]:
     """Return the median of simulated p50 and p99, with the arrivals of each load."""
     calibration, option = plan.calibration, plan.best.option
     answers = [

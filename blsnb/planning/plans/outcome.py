@@ -11,7 +11,7 @@ from blsnb.planning.search import Judged
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ComparedConfigurations:
     """The configurations that were compared for a load, the best first.
 
     Parameters

@@ -16,7 +16,7 @@ from blsnb.model.text.text_format import print_message
 from blsnb.planning.plans import plan_text
 from blsnb.planning.plans.check import Check, check
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
-from blsnb.planning.plans.outcome import Outcome
+from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.plans.planned_world import PlannedWorld
 from blsnb.printable import printable
 
@@ -28,7 +28,7 @@ _MAX_MEASURED = 100
 
 
 @dataclass(frozen=True)
-class Plan(Outcome):
+class Plan(ComparedConfigurations):
     """The configurations that `blsnb.Server.plan` has compared, the best first."""
 
     _live: LiveModels = field(default=NO_MODELS, repr=False, compare=False)

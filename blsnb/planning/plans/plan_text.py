@@ -9,7 +9,7 @@ from blsnb.errors import BlsnbError
 from blsnb.planning.calibration import HERE, WORLDS
 from blsnb.planning.judgement import CORES, Judgement
 from blsnb.planning.options import Setting
-from blsnb.planning.plans.outcome import Outcome
+from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.request_mix import load_findings
 from blsnb.planning.search import Judged
 from blsnb.printable import counted, rounded
@@ -18,7 +18,7 @@ from blsnb.views.format import time
 _HEAD = ("configuration", "instances", "p50", "p99", "answered/s", "busiest", "holds")
 
 
-def line(plan: Outcome) -> str:
+def line(plan: ComparedConfigurations) -> str:
     """Return a plan as one line."""
     state = "" if plan.holds else "not held: "
     return (
@@ -27,7 +27,7 @@ def line(plan: Outcome) -> str:
     )
 
 
-def lines(plan: Outcome) -> list[str]:
+def lines(plan: ComparedConfigurations) -> list[str]:
     """Return a plan as lines."""
     return [caption(plan), *aligned(*table(plan)), *findings(plan)]
 
@@ -48,7 +48,7 @@ def estimate(us: float, error: float) -> str:
     return time(us) if math.isnan(error) else f"{time(us)} ± {error:.0%}"
 
 
-def caption(plan: Outcome) -> str:
+def caption(plan: ComparedConfigurations) -> str:
     """Return the load and the world, in a line."""
     compared = counted(len(plan.judged), "configuration")
     exactly = len(plan.finalists)
@@ -70,7 +70,9 @@ def spelled_rates(rates: Sequence[float]) -> str:
     return f"{rates[0]:g} to {rates[-1]:g}"
 
 
-def table(plan: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def table(
+    plan: ComparedConfigurations,
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head of a table, and a line for each that was judged exactly."""
     head = list(_HEAD)
     if len(plan.rates) > 1:
@@ -78,7 +80,7 @@ def table(plan: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return tuple(head), [_row(plan, each) for each in plan.finalists]
 
 
-def _row(plan: Outcome, judged: Judged) -> tuple[str, ...]:
+def _row(plan: ComparedConfigurations, judged: Judged) -> tuple[str, ...]:
     found, at_most = judged.judgement, judged.at_most
     rate = rounded(found.answered_rate)
     if len(plan.rates) > 1:
@@ -94,7 +96,7 @@ def _row(plan: Outcome, judged: Judged) -> tuple[str, ...]:
     )
 
 
-def findings(plan: Outcome) -> list[str]:
+def findings(plan: ComparedConfigurations) -> list[str]:
     """Return what holds the load back, what more brings, and what is uncertain."""
     best = plan.best.at_most
     texts = [] if plan.holds else [_not_held(plan)]
@@ -112,7 +114,7 @@ def findings(plan: Outcome) -> list[str]:
     return [*texts, *_beyond(plan), *plan.calibration.findings]
 
 
-def _beyond(plan: Outcome) -> Iterator[str]:
+def _beyond(plan: ComparedConfigurations) -> Iterator[str]:
     """Yield what lies outside of the measured loads and processors."""
     calibration = plan.calibration
     measured = [each.measured_rate for each in calibration.reproductions]
@@ -131,7 +133,7 @@ def _beyond(plan: Outcome) -> Iterator[str]:
         )
 
 
-def _not_held(plan: Outcome) -> str:
+def _not_held(plan: ComparedConfigurations) -> str:
     """Return why the best configuration does not hold the load."""
     worst = plan.best.judgement
     if not worst.is_held:
@@ -145,7 +147,7 @@ def _not_held(plan: Outcome) -> str:
     )
 
 
-def check_holds(plan: Outcome) -> None:
+def check_holds(plan: ComparedConfigurations) -> None:
     """Refuse a plan whose best configuration does not hold the load.
 
     Raises

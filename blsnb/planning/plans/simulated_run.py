@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from blsnb.arguments import check_numbers, check_whole
 from blsnb.model.config import ModelConfig
 from blsnb.planning.judgement import simulate
-from blsnb.planning.plans.outcome import Outcome
+from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.results.run import ImportedRun
 from blsnb.trace.events import SIMULATED, CallFlag, ModelInfo
@@ -30,7 +30,7 @@ _WITHOUT_CONTENTS: Any = {
 """Fields of a call that a simulation does not have."""
 
 
-def run_of(outcome: Outcome, requests: int, rate: float) -> ImportedRun:
+def run_of(outcome: ComparedConfigurations, requests: int, rate: float) -> ImportedRun:
     """Simulate requests with the best configuration of a plan.
 
     Raises

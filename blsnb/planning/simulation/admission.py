@@ -14,12 +14,12 @@ from blsnb.engine.scheduling.resource_admission import instance_needs
 from blsnb.model.config import ModelConfig
 
 
-class Ticket:
+class SimulatedTicket:
     """An execution of an instance, and the function that begins it."""
 
     __slots__ = ("begin",)
 
-    def __init__(self, begin: Callable[[Ticket], None]) -> None:
+    def __init__(self, begin: Callable[[SimulatedTicket], None]) -> None:
         self.begin = begin
 
 
@@ -33,7 +33,7 @@ class Admission:
     """
 
     def __init__(self, given: Given) -> None:
-        self._limiter: RateLimiter[Ticket] = RateLimiter(given)
+        self._limiter: RateLimiter[SimulatedTicket] = RateLimiter(given)
 
     def enter(self, config: ModelConfig) -> StationAdmission:
         """Add the instances of a model.
@@ -58,22 +58,22 @@ class StationAdmission:
     """Admits the executions of one model."""
 
     def __init__(
-        self, limiter: RateLimiter[Ticket], name: str, needs: Sequence[Needs]
+        self, limiter: RateLimiter[SimulatedTicket], name: str, needs: Sequence[Needs]
     ) -> None:
         self._limiter = limiter
         self._name = name
         self.needs = needs
         """Those of each instance."""
 
-    def stage(self, instance: int, begin: Callable[[Ticket], None]) -> None:
+    def stage(self, instance: int, begin: Callable[[SimulatedTicket], None]) -> None:
         """Begin an execution when it is admitted, possibly at once."""
-        _begin(self._limiter.stage(Ticket(begin), (self._name, instance)))
+        _begin(self._limiter.stage(SimulatedTicket(begin), (self._name, instance)))
 
-    def release(self, ticket: Ticket) -> None:
+    def release(self, ticket: SimulatedTicket) -> None:
         """Release the resources of an execution."""
         _begin(self._limiter.release(ticket))
 
 
-def _begin(begun: list[Ticket]) -> None:
+def _begin(begun: list[SimulatedTicket]) -> None:
     for ticket in begun:
         ticket.begin(ticket)

@@ -10,7 +10,7 @@ from blsnb.engine.scheduling.batching.batch import Batch, Decision, Queued, Queu
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
 from blsnb.engine.scheduling.batching.priority_queue import PriorityQueue
 from blsnb.model.config import ModelConfig
-from blsnb.planning.simulation.admission import StationAdmission, Ticket
+from blsnb.planning.simulation.admission import SimulatedTicket, StationAdmission
 from blsnb.planning.simulation.station import Execute, SimulatedRequest, Station
 from blsnb.planning.simulation.timeline import Timeline
 
@@ -74,7 +74,7 @@ class BatchingStation(Station):
             instance = self._idle.popleft()
             self._admission.stage(instance, partial(self._admitted, instance))
 
-    def _admitted(self, instance: int, ticket: Ticket) -> None:
+    def _admitted(self, instance: int, ticket: SimulatedTicket) -> None:
         """Fill and start the batch of an admitted instance."""
         idle = len(self._idle) + self._staged
         self._staged -= 1
@@ -102,7 +102,10 @@ class BatchingStation(Station):
             self._wake(decision.wake_ns)
 
     def _start(
-        self, batch: Batch[SimulatedRequest], instance: int, ticket: Ticket | None
+        self,
+        batch: Batch[SimulatedRequest],
+        instance: int,
+        ticket: SimulatedTicket | None,
     ) -> None:
         if self._delays:
             for queued in batch.members:

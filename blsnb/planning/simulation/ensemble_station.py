@@ -7,8 +7,8 @@ from functools import partial
 
 from blsnb.engine.scheduling.ensembles.calls import (
     EnsembleError,
+    EnsembleProgress,
     Held,
-    Progress,
     Sequence,
     StepCall,
 )
@@ -23,7 +23,7 @@ from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, RequestFields
 from blsnb.tensors.dtypes import Shape
 
 _NO_EXECUTION = "an ensemble has no executions"
-_Move = Callable[[], Progress[None]]
+_Move = Callable[[], EnsembleProgress[None]]
 
 
 class EnsembleStation(Station):
@@ -124,7 +124,7 @@ class _EnsembleExecution:
         else:
             self._apply(move())
 
-    def _apply(self, progress: Progress[None]) -> None:
+    def _apply(self, progress: EnsembleProgress[None]) -> None:
         for call in progress.calls:
             self._send(call)
         if progress.response is not None and self._station.plan.decoupled:

@@ -39,7 +39,7 @@ class World(Protocol):
         """Return a correlation id that no other sequence has."""
 
 
-class Execution:
+class SimulatedExecution:
     """Runs the steps of a behaviour.
 
     The error of a call ends it, as an exception of ``execute`` does.

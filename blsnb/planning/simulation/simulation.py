@@ -16,7 +16,7 @@ from blsnb.planning.simulation.batching_station import BatchingStation
 from blsnb.planning.simulation.behaviour import Behaviour
 from blsnb.planning.simulation.cores import Cores, Processors, SlicedCores
 from blsnb.planning.simulation.ensemble_station import EnsembleStation
-from blsnb.planning.simulation.execution import Execution, Received
+from blsnb.planning.simulation.execution import Received, SimulatedExecution
 from blsnb.planning.simulation.pace import Pace
 from blsnb.planning.simulation.sequence_station import SequenceStation
 from blsnb.planning.simulation.station import (
@@ -180,7 +180,7 @@ class Simulation:
             for request in requests:
                 size += request.size
             drawn = draw(size, requests[0].at_once)
-            Execution(self, requests, drawn.steps, freed, ended).advance()
+            SimulatedExecution(self, requests, drawn.steps, freed, ended).advance()
 
         return execute
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from blsnb.engine.scheduling.rate_limiter import Resource
-from blsnb.planning.simulation.admission import StationAdmission, Ticket
+from blsnb.planning.simulation.admission import SimulatedTicket, StationAdmission
 from blsnb.planning.simulation.timeline import Action, Timeline
 from blsnb.request_fields import PLAIN, RequestFields
 
@@ -177,7 +177,7 @@ class Station(ABC):
         requests: Sequence[SimulatedRequest],
         instance: int,
         source: Any = None,
-        ticket: Ticket | None = None,
+        ticket: SimulatedTicket | None = None,
     ) -> None:
         """Execute requests on an instance.
 
@@ -211,7 +211,7 @@ class Station(ABC):
             self.inferences += request.size
         self.requests += count
 
-    def _free(self, instance: int, source: Any, ticket: Ticket | None) -> None:
+    def _free(self, instance: int, source: Any, ticket: SimulatedTicket | None) -> None:
         """Note that an instance is free."""
         self._freed_ns[instance] = self._timeline.now_ns
         self._idle.append(instance)

@@ -18,7 +18,7 @@ from blsnb.planning.triton.matching import (
     with_processor_time,
     without_spread,
 )
-from blsnb.planning.triton.observation import Observation, Traced
+from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import (
     Computing,
     Phase,
@@ -37,7 +37,7 @@ _AGAIN = (
 
 def calibration_of(
     observation: Observation,
-    traced: Traced,
+    traced: TracedModels,
     phases: Sequence[Phase],
     loops: Sequence[Loop],
 ) -> Calibration:
@@ -75,7 +75,7 @@ def calibration_of(
 
 def _agreeing(
     observation: Observation,
-    traced: Traced,
+    traced: TracedModels,
     phase: Phase,
     loops: Sequence[Loop],
     costs: Costs,
@@ -106,7 +106,7 @@ def _agreeing(
     return matched(found, loops, phase.executed)
 
 
-def remarks(traced: Traced, phases: Sequence[Phase]) -> Iterator[str]:
+def remarks(traced: TracedModels, phases: Sequence[Phase]) -> Iterator[str]:
     """Yield what makes the observed times uncertain."""
     if all(each.processors is None for each in phases):
         yield _UNKNOWN_PROCESSORS
@@ -152,7 +152,9 @@ def _server_ns(phase: Phase, models: Mapping[str, CalibratedModel]) -> float:
     return phase.processors.server_ns / (phase.requests + sum(counts))
 
 
-def _spent(name: str, traced: Traced, phase: Phase, server_ns: float) -> Computing:
+def _spent(
+    name: str, traced: TracedModels, phase: Phase, server_ns: float
+) -> Computing:
     """Return the processor time of a model's executions, with the server's for them.
 
     It is that of the plain server; how it depends on the batch size was traced.

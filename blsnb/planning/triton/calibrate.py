@@ -21,7 +21,7 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop
 from blsnb.planning.triton.agreement import calibration_of
-from blsnb.planning.triton.observation import Observation, Traced
+from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import (
     Loaded,
     Phase,
@@ -89,7 +89,7 @@ def light_phases(loaded: Loaded, observation: Observation) -> Iterator[Phase]:
             yield loaded.closed([message], size + 1, load)
 
 
-def observe_traced(server: RealServer, observation: Observation) -> Traced:
+def observe_traced(server: RealServer, observation: Observation) -> TracedModels:
     """Observe the executions of all models."""
     server.set_tracing(True)
     loaded = loaded_server(server, observation)
@@ -104,7 +104,7 @@ def observe_traced(server: RealServer, observation: Observation) -> Traced:
         for trace in traces
         if alone.from_ns <= trace.start_ns <= alone.until_ns
     ]
-    return Traced(
+    return TracedModels(
         {
             name: observed_model(
                 observation.configs[name], [found.get(name) for _, found in pairs]
@@ -145,7 +145,7 @@ def observed_model(
 
 
 def observe_plain(
-    server: RealServer, observation: Observation, traced: Traced
+    server: RealServer, observation: Observation, traced: TracedModels
 ) -> Calibration:
     """Observe loads of clients, and return the calibration."""
     loaded, seconds = loaded_server(server, observation), observation.load.duration_s

@@ -51,7 +51,7 @@ class Observation(NamedTuple):
     rate_limits: Given | None
 
 
-class Traced(NamedTuple):
+class TracedModels(NamedTuple):
     """The models of the first server.
 
     Parameters

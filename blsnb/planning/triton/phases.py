@@ -11,7 +11,7 @@ import numpy as np
 from blsnb.benchmark.arrivals import POISSON, Arrivals, arrivals_at
 from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.benchmark.samples import Row
+from blsnb.benchmark.samples import LoadRow
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import BySize, since
 from blsnb.pb_utils.message import RequestMessage
@@ -115,7 +115,7 @@ class Loaded:
         count = len(arrivals.times_ns)
         return phase._replace(requests=count, sent=count * phase.attempts)
 
-    def _phase(self, run: Callable[[], Row]) -> Phase:
+    def _phase(self, run: Callable[[], LoadRow]) -> Phase:
         sent: list[int] = []
 
         def once() -> Phase:
@@ -126,7 +126,7 @@ class Loaded:
         phase, attempts = least_disturbed(once, lambda each: each.others)
         return phase._replace(sent=sum(sent), attempts=attempts)
 
-    def _measured(self, run: Callable[[], Row]) -> Phase:
+    def _measured(self, run: Callable[[], LoadRow]) -> Phase:
         counted, before = self._server.executions(), self._spent()
         from_ns = time.monotonic_ns()
         row, costs = (run(), UNKNOWN) if before is None else metered(run)

@@ -38,7 +38,7 @@ from blsnb.planning.triton.calibrate import (
     loaded_server,
     observe_plain,
 )
-from blsnb.planning.triton.observation import Observation, Traced
+from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import Phase
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import LoadedServer, RealWorld
@@ -206,7 +206,7 @@ def calibrated(
         for name, config in observation.configs.items()
         if name in seen
     }
-    found = observe_plain(server, observation, Traced(models, {}, 0, phases))
+    found = observe_plain(server, observation, TracedModels(models, {}, 0, phases))
     name = observation.model_name
     sent = phases[0].requests * observation.sizes[name]
     others = inferences(phases[0].executed.get(name, {})) - sent

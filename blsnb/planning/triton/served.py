@@ -12,7 +12,7 @@ from blsnb.trace.spans import Span, Trace
 
 
 @dataclass(slots=True, eq=False)
-class Served:
+class ServedRequest:
     """A traced request of a client or of a model.
 
     Parameters
@@ -36,7 +36,7 @@ class Served:
     until_ns: int
     end_ns: int
     output_ns: int
-    calls: list[Served] = field(default_factory=list)
+    calls: list[ServedRequest] = field(default_factory=list)
 
     @property
     def overhead_ns(self) -> int:
@@ -48,9 +48,9 @@ class Served:
         )
 
 
-def served(traces: Iterable[Trace]) -> list[Served]:
+def served(traces: Iterable[Trace]) -> list[ServedRequest]:
     """Return the requests of traces in the order of their starts, with their calls."""
-    found: list[Served] = []
+    found: list[ServedRequest] = []
     for trace in traces:
         requests = [_request(trace, span) for span in trace.spans]
         for span, request in zip(trace.spans, requests, strict=True):
@@ -61,17 +61,17 @@ def served(traces: Iterable[Trace]) -> list[Served]:
     return sorted(found, key=lambda each: each.start_ns)
 
 
-def _request(trace: Trace, span: Span) -> Served | None:
+def _request(trace: Trace, span: Span) -> ServedRequest | None:
     model = trace.models[span.model]
     start_ns, end_ns = span.request_start_ns, span.request_end_ns
     if span.error or not end_ns:
         return None
     if model.is_ensemble:
         times = start_ns, start_ns, start_ns, end_ns, end_ns, end_ns
-        return Served(model.name, True, *times)
+        return ServedRequest(model.name, True, *times)
     if not span.compute_end_ns:
         return None
-    return Served(
+    return ServedRequest(
         model.name,
         False,
         start_ns,
@@ -102,7 +102,7 @@ class Executions(NamedTuple):
 
 
 def executions(
-    requests: Iterable[Served], sizes: Mapping[str, int]
+    requests: Iterable[ServedRequest], sizes: Mapping[str, int]
 ) -> dict[str, Executions]:
     """Return the executions by model.
 
@@ -114,7 +114,7 @@ def executions(
     sizes
         Batch size of each request, by model; 1 for others.
     """
-    together: defaultdict[tuple[str, int, int], list[Served]] = defaultdict(list)
+    together: defaultdict[tuple[str, int, int], list[ServedRequest]] = defaultdict(list)
     for number, request in enumerate(requests):
         own = number if request.is_ensemble else -1
         together[request.model, request.from_ns, own].append(request)
@@ -136,12 +136,12 @@ def executions(
     return dict(found)
 
 
-def _end_ns(caller: Served, call: Served) -> int:
+def _end_ns(caller: ServedRequest, call: ServedRequest) -> int:
     """Return when a call is over for its caller."""
     return _ready_ns(call) if caller.is_ensemble else call.end_ns
 
 
-def _ready_ns(request: Served) -> int:
+def _ready_ns(request: ServedRequest) -> int:
     if request.is_ensemble and request.calls:
         return max(map(_ready_ns, request.calls))
     return request.output_ns

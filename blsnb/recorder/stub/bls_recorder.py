@@ -13,8 +13,8 @@ from blsnb.recorder.stub.executions import (
     ASYNC,
     CANCELLED,
     DECOUPLED,
-    Execution,
     RecordedCall,
+    RecordedExecution,
     request_fields,
 )
 from blsnb.recorder.stub.owners import note
@@ -68,7 +68,7 @@ class BlsRecorder:
         self._built: dict[weakref.ref[Any], Arguments] = {}
         """Arguments of the requests that the model made."""
         self._streams: dict[weakref.ref[Any], RecordedCall] = {}
-        self._callers: dict[int, Execution] = {}
+        self._callers: dict[int, RecordedExecution] = {}
         """Executions of calls in flight, by id of the call."""
 
     def requested(
@@ -148,7 +148,7 @@ class BlsRecorder:
             number = None if execution is None else execution.number
             call.origin = {"bls": True, "by": self._model[0], "execution": number}
         if execution is None:
-            execution = Execution([], False)
+            execution = RecordedExecution([], False)
         self._executions.add(execution, call)
         self._callers[call.id] = execution
         return call

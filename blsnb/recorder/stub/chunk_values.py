@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from blsnb.recorder.stub.executions import Execution, RecordedCall, RecordedResponse
+    from blsnb.recorder.stub.executions import (
+        RecordedCall,
+        RecordedExecution,
+        RecordedResponse,
+    )
     from blsnb.recorder.stub.tensor_rows import TensorRow
 
 _DEFAULTS = {
@@ -37,7 +41,7 @@ class FileNumbers:
         self._new_tensors: list[TensorRow] = []
 
     def chunks(
-        self, executions: Sequence[Execution], sources: dict[str, str]
+        self, executions: Sequence[RecordedExecution], sources: dict[str, str]
     ) -> list[tuple[str, dict[str, Any], list[bytes]]]:
         """Return type, JSON and body of the chunks of complete executions.
 

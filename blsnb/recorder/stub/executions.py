@@ -86,7 +86,7 @@ class RecordedResponse:
         self.parameters: list[list[Any]] = []
 
 
-class Execution:
+class RecordedExecution:
     """One ``execute`` and all BLS calls that it made, or a call of unknown origin.
 
     It is complete when nothing of it is pending: ``execute`` itself, requests without

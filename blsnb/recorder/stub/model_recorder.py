@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from blsnb.recorder.stub.answers import add_empty_response, add_response, take_response
 from blsnb.recorder.stub.executions import (
     DECOUPLED,
-    Execution,
     RecordedCall,
+    RecordedExecution,
     error_text,
     request_fields,
 )
@@ -37,7 +37,7 @@ class State:
 
     __slots__ = ("execution", "requests", "token")
 
-    def __init__(self, execution: Execution, requests: Sequence[Any]) -> None:
+    def __init__(self, execution: RecordedExecution, requests: Sequence[Any]) -> None:
         self.execution = execution
         self.requests = requests
         self.token: Any = None
@@ -178,7 +178,7 @@ class ModelRecorder:
         places = [place for place in places_of(error) if place[0] != OWN_FILE]
         self._fail(state.execution, error_of(error, places))
 
-    def _fail(self, execution: Execution, text: str) -> None:
+    def _fail(self, execution: RecordedExecution, text: str) -> None:
         execution.running = False
         said = (
             "Failed to process the request(s) for model "

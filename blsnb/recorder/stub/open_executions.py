@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from blsnb.recorder.stub.executions import RUNNING, Execution
+from blsnb.recorder.stub.executions import RUNNING, RecordedExecution
 from blsnb.recorder.stub.owners import Owners
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class OpenExecutions:
     """
 
     def __init__(
-        self, settings: RecorderSettings, done: Callable[[Execution], None]
+        self, settings: RecorderSettings, done: Callable[[RecordedExecution], None]
     ) -> None:
         self._settings = settings
         self._done = done
@@ -57,11 +57,13 @@ class OpenExecutions:
             for other in self.owners.open.values():
                 other.alone = False
 
-    def open(self, calls: list[RecordedCall]) -> Execution:
+    def open(self, calls: list[RecordedCall]) -> RecordedExecution:
         """Return the execution of received requests."""
         with self._lock:
             known = self.owners.open
-            execution = Execution(calls, not known and not self._unrecorded_runs)
+            execution = RecordedExecution(
+                calls, not known and not self._unrecorded_runs
+            )
             for other in known.values():
                 other.alone = False
             known[execution.number] = execution
@@ -70,17 +72,17 @@ class OpenExecutions:
                 self._evict(next(iter(known)))
         return execution
 
-    def add(self, execution: Execution, call: RecordedCall) -> None:
+    def add(self, execution: RecordedExecution, call: RecordedCall) -> None:
         """Add a BLS call, which its execution waits for."""
         with self._lock:
             execution.made.append(call)
             execution.pending += 1
 
-    def of(self, call: RecordedCall) -> Execution | None:
+    def of(self, call: RecordedCall) -> RecordedExecution | None:
         """Return the execution of a request that is not complete."""
         return self.owners.open.get(call.execution)
 
-    def close(self, execution: Execution, call: RecordedCall) -> None:
+    def close(self, execution: RecordedExecution, call: RecordedCall) -> None:
         """End a request once."""
         if self.end(call):
             self.complete(execution)
@@ -93,7 +95,7 @@ class OpenExecutions:
             call.end_ns = time.monotonic_ns()
             return True
 
-    def complete(self, execution: Execution) -> None:
+    def complete(self, execution: RecordedExecution) -> None:
         """Count one thing less to wait for; hand over an execution without any."""
         with self._lock:
             execution.pending -= 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from blsnb.recorder.stub.executions import Execution, RecordedCall
+    from blsnb.recorder.stub.executions import RecordedCall, RecordedExecution
 
 _GIVEN = "given"
 """Home of work that certainly belongs to an open execution."""
@@ -20,7 +20,7 @@ _GIVEN = "given"
 class Owner(NamedTuple):
     """What runs where a BLS call is made."""
 
-    execution: Execution | None
+    execution: RecordedExecution | None
     """None for one that is not recorded."""
     call: RecordedCall | None
     """The request, if it is known."""
@@ -48,7 +48,7 @@ class Owners:
         self.left_out: dict[int, Sequence[Any]] = {}
         """Requests of each `execute` that runs and is not recorded, by thread; empty if
         no trace is passed on."""
-        self.open: dict[int, Execution] = {}
+        self.open: dict[int, RecordedExecution] = {}
         """Executions that are not complete, by number."""
         self.entered = self._current.get
         """Return the owner that was entered in this thread and task."""
@@ -58,7 +58,7 @@ class Owners:
         """Requests and response senders of the model, with their calls."""
         self._threads: dict[weakref.ref[threading.Thread], Owner] = {}
 
-    def enter(self, execution: Execution, requests: Sequence[Any]) -> Any:
+    def enter(self, execution: RecordedExecution, requests: Sequence[Any]) -> Any:
         """Make an execution the owner of this thread and task."""
         call = execution.calls[0] if len(requests) == 1 else None
         owner = Owner(execution, call, _here(), self._traced(requests))

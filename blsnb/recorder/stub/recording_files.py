@@ -14,7 +14,7 @@ from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, packed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from blsnb.recorder.stub.executions import Execution
+    from blsnb.recorder.stub.executions import RecordedExecution
     from blsnb.recorder.stub.settings import RecorderSettings
 
 RELEASE = "development"
@@ -62,7 +62,7 @@ class RecordingFiles:
         self._process = process
         self._sources = sources
         self._failed = failed
-        self._waiting: list[Execution] = []
+        self._waiting: list[RecordedExecution] = []
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._wake = threading.Event()
@@ -74,7 +74,7 @@ class RecordingFiles:
         self._numbers = FileNumbers()
         self._ended = False
 
-    def add(self, execution: Execution) -> None:
+    def add(self, execution: RecordedExecution) -> None:
         """Take a complete execution, to be written soon."""
         with self._lock:
             if self._ended:
@@ -141,7 +141,7 @@ class RecordingFiles:
                 del self._waiting[:_BLOCK]
             self._write_block(block)
 
-    def _write_block(self, block: list[Execution]) -> None:
+    def _write_block(self, block: list[RecordedExecution]) -> None:
         if self._file >= 0 and self._size >= self._settings.file_bytes:
             self._finish_file()
         if self._file < 0:

@@ -58,7 +58,7 @@ class Patches:
                 delattr(owner, name)
 
 
-class Recording:
+class RunningRecorder:
     """The recorder of this process, from its start to its first fault."""
 
     def __init__(self, settings: RecorderSettings) -> None:
@@ -177,11 +177,13 @@ class _Loader(importlib.machinery.BuiltinImporter):
             _await_model(lambda model: begin(self._settings, module, [model]))
 
 
-def begin(settings: RecorderSettings, backend: Any, models: Sequence[Any]) -> Recording:
+def begin(
+    settings: RecorderSettings, backend: Any, models: Sequence[Any]
+) -> RunningRecorder:
     """Record the models of this process, if the settings name them."""
     recording = None
     try:
-        recording = Recording(settings)
+        recording = RunningRecorder(settings)
         if matches(recording.model, settings.models):
             recording.apply(backend, models)
         return recording

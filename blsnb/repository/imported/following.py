@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from blsnb.repository.directory import Files, Stamp, sources, version_number
+from blsnb.repository.directory import Files, FileStamp, sources, version_number
 
 POLL_PERIOD_NS = 100_000_000
 """Minimum time between two polls while requests run, in nanoseconds."""
@@ -178,10 +178,10 @@ class _FollowedModel:
         return {**own, **versions, **sources(found)}
 
 
-def followed(files: Files) -> dict[str, Stamp]:
+def followed(files: Files) -> dict[str, FileStamp]:
     """Return the files that users write; folders without their times."""
     return {
-        path: Stamp(0, 0) if path.endswith("/") else stamp
+        path: FileStamp(0, 0) if path.endswith("/") else stamp
         for path, stamp in files.items()
         if path and not re.search(_IGNORED, path)
     }

@@ -14,7 +14,7 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.serving.core.class_labels import ClassLabels
 from blsnb.serving.core.request_rules import RequestRules, rules_of
-from blsnb.serving.core.responses import Responses
+from blsnb.serving.core.responses import ResponseConverter
 from blsnb.serving.core.wire import WireInput, WireRequest, WireResponse
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 from blsnb.tensors.ref import TensorRef
@@ -89,15 +89,15 @@ class Requests:
     def _message(self, request: WireRequest) -> RequestMessage:
         return message_of(request, self._rules)
 
-    def _responses(self, request: WireRequest) -> Responses:
+    def _responses(self, request: WireRequest) -> ResponseConverter:
         served = self.served(request.model_name, request.fields.version)
-        return Responses(self._labels, served, request, self._rules)
+        return ResponseConverter(self._labels, served, request, self._rules)
 
 
 class ResponseReader:
     """Reads the responses to one request, one by one."""
 
-    def __init__(self, reader: Reader, responses: Responses) -> None:
+    def __init__(self, reader: Reader, responses: ResponseConverter) -> None:
         self._reader = reader
         self._responses = responses
 

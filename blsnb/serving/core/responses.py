@@ -14,7 +14,7 @@ from blsnb.engine.served import Served
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.serving.core.class_labels import ClassLabels
 from blsnb.serving.core.request_rules import RequestRules
-from blsnb.serving.core.shared_memory import Window
+from blsnb.serving.core.shared_memory import RegionWindow
 from blsnb.serving.core.wire import WireRequest, WireResponse, WireTensor
 from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BYTES
@@ -24,7 +24,7 @@ _UNSORTED = ("BOOL", "BYTES", "FP16", "BF16")
 """Datatypes that Triton does not classify."""
 
 
-class Responses:
+class ResponseConverter:
     """Converts the responses to one request.
 
     References
@@ -88,7 +88,7 @@ def _plain(ref: TensorRef) -> WireTensor:
     return WireTensor(ref.name, ref.dtype.datatype, ref.shape, data, None, len(data))
 
 
-def _in_shared_memory(ref: TensorRef, window: Window) -> WireTensor:
+def _in_shared_memory(ref: TensorRef, window: RegionWindow) -> WireTensor:
     window.write(ref.name, ref.data or b"")
     datatype, size = ref.dtype.datatype, ref.byte_size
     return WireTensor(ref.name, datatype, ref.shape, b"", window, size)

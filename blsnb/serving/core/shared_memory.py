@@ -38,7 +38,7 @@ class Region(NamedTuple):
         }
 
 
-class Window(NamedTuple):
+class RegionWindow(NamedTuple):
     """A part of a region, for an input or an output of a request.
 
     It stays usable after the region is unregistered.
@@ -182,7 +182,7 @@ class SharedMemory:
             else:
                 self._regions.clear()
 
-    def window(self, name: str, offset: int, byte_size: int) -> Window:
+    def window(self, name: str, offset: int, byte_size: int) -> RegionWindow:
         """Return the part of a region that a request names."""
         with self._lock:
             region = self._regions.get(name)
@@ -198,7 +198,7 @@ class SharedMemory:
             raise RequestError(
                 f"Invalid offset + byte size for shared memory region: '{name}'"
             )
-        return Window(region, offset, byte_size)
+        return RegionWindow(region, offset, byte_size)
 
     def close(self) -> None:
         """Unregister every region."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blsnb.request_fields import PLAIN, RequestFields
-from blsnb.serving.core.shared_memory import Window
+from blsnb.serving.core.shared_memory import RegionWindow
 from blsnb.tensors.dtypes import Shape
 
 Parameters = Mapping[str, bool | int | float | str]
@@ -45,7 +45,7 @@ class WireOutput:
 
     name: str
     class_count: int = 0
-    window: Window | None = None
+    window: RegionWindow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class WireTensor:
     datatype: str
     shape: Shape
     data: bytes | memoryview = b""
-    window: Window | None = None
+    window: RegionWindow | None = None
     byte_size: int = 0
 
 

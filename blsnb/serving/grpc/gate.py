@@ -117,7 +117,7 @@ def _refusing(
     return grpc.stream_stream_rpc_method_handler(refuse)
 
 
-class Malformed:
+class MalformedMessage:
     """Replaces a message that could not be parsed.
 
     Parameters
@@ -140,16 +140,16 @@ def _parsing(parse: Any) -> Callable[[bytes], Any]:
             message = decompressed(data, descriptor)
             return message if parse is None else parse(message)
         except ReadLimitError as error:
-            return Malformed(str(error))
+            return MalformedMessage(str(error))
         except Exception:
-            return Malformed()
+            return MalformedMessage()
 
     return parsed
 
 
 def _checked(behavior: Any) -> Callable[[Any, Any], Any]:
     def checked(request: Any, context: Any) -> Any:
-        if isinstance(request, Malformed):
+        if isinstance(request, MalformedMessage):
             if request.refusal:
                 context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, request.refusal)
             context.abort(grpc.StatusCode.INTERNAL, _UNREADABLE)

@@ -18,7 +18,7 @@ from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.requests import Requests, ResponseReader
 from blsnb.serving.core.wire import WireRequest
-from blsnb.serving.grpc.gate import Malformed
+from blsnb.serving.grpc.gate import MalformedMessage
 from blsnb.serving.grpc.requests import GrpcRequest
 from blsnb.serving.grpc.responses import stream_error_of, stream_reply_of
 
@@ -113,7 +113,7 @@ class GrpcStream:
             for message in messages:
                 if self._left:
                     break
-                if not isinstance(message, Malformed):
+                if not isinstance(message, MalformedMessage):
                     self._start(message)
                 elif message.refusal:
                     self._refuse("", RequestError(message.refusal, "UNAVAILABLE"))

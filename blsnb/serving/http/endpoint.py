@@ -23,8 +23,8 @@ from blsnb.serving.http.infer import is_serial
 from blsnb.serving.http.plain_connection import PlainConnection
 from blsnb.serving.http.routes import (
     Guard,
+    HttpRouter,
     HttpThreads,
-    Router,
     http_routes,
     metrics_routes,
 )
@@ -50,7 +50,7 @@ class HttpPort(HTTPServerConnectionDelegate):
 
     def __init__(
         self,
-        router: Router,
+        router: HttpRouter,
         threads: HttpThreads,
         host: str,
         port: int,
@@ -180,7 +180,7 @@ class HttpEndpoint(HttpPort):
         access = shared.access
         guard = Guard(access, host, access.http_restricted)
         serial = functools.partial(is_serial, parts.engine.catalog)
-        router = Router(http_routes(parts, shared), guard, serial)
+        router = HttpRouter(http_routes(parts, shared), guard, serial)
         keeps = bool(shared.options.http_header_forward_pattern)
         threads = HttpThreads("blsnb http")
         super().__init__(router, threads, host, port, keeps_headers=keeps)
@@ -192,7 +192,7 @@ class MetricsEndpoint(HttpPort):
     def __init__(
         self, parts: ServerParts, access: Access, host: str, port: int
     ) -> None:
-        router = Router(metrics_routes(parts), Guard(access, host, {}))
+        router = HttpRouter(metrics_routes(parts), Guard(access, host, {}))
         threads = HttpThreads("blsnb metrics", queries=1)
         super().__init__(router, threads, host, port)
 

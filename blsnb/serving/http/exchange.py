@@ -38,7 +38,7 @@ from blsnb.serving.http.messages import (
     error_event,
     error_response,
 )
-from blsnb.serving.http.routes import HttpThreads, Router, Target
+from blsnb.serving.http.routes import HttpRouter, HttpThreads, RouteTarget
 
 MAX_BODY_BYTES = 2**31 - 1
 """Triton counts the bytes of a body in 32 bits with a sign."""
@@ -76,7 +76,7 @@ class PortState:
 
     def __init__(
         self,
-        router: Router,
+        router: HttpRouter,
         threads: HttpThreads,
         loop: asyncio.AbstractEventLoop,
         *,
@@ -165,7 +165,7 @@ class HttpExchange(HTTPMessageDelegate):
             self._keep_headers(connection)
         self._parts: list[bytes] = []
         self._request = HttpRequest("", "")
-        self._target: Target | None = None
+        self._target: RouteTarget | None = None
         self._chunks: Iterator[bytes] = iter(())
         self._is_event_stream = False
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import repeated_input
 from blsnb.serving.core.request_rules import RequestRules
-from blsnb.serving.core.shared_memory import SharedMemory, Window
+from blsnb.serving.core.shared_memory import RegionWindow, SharedMemory
 from blsnb.serving.core.wire import WireInput, WireOutput
 from blsnb.serving.http import tensors
 from blsnb.serving.http.json_body import Json
@@ -132,7 +132,7 @@ def _shape(value: Json) -> Shape:
     return tuple(each - 2 * _HALF if each >= _HALF else each for each in lengths)
 
 
-def window(parameters: Json, memory: SharedMemory) -> Window | None:
+def window(parameters: Json, memory: SharedMemory) -> RegionWindow | None:
     """Return the part of shared memory that a tensor's parameters name.
 
     References

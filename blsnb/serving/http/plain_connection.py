@@ -18,7 +18,7 @@ from blsnb.serving.http.connections.plain_head import PlainHead, plain_head
 from blsnb.serving.http.connections.plain_socket import PlainSocket
 from blsnb.serving.http.exchange import REASONS, PortState, path_of, raw_headers
 from blsnb.serving.http.messages import HttpRequest, HttpResponse, error_response
-from blsnb.serving.http.routes import Pool, Target
+from blsnb.serving.http.routes import Pool, RouteTarget
 
 _log = logging.getLogger("blsnb.serving")
 _NOTHING = memoryview(b"")
@@ -76,7 +76,7 @@ class PlainConnection:
         self._data = bytearray()
         self._head: PlainHead | None = None
         self._path = ""
-        self._target: Target | None = None
+        self._target: RouteTarget | None = None
         self._request = _NO_REQUEST
         self._is_cancelled = False
         self._unsent = _NOTHING
@@ -158,7 +158,7 @@ class PlainConnection:
             return False
         return bool(data)
 
-    def _is_shared(self, target: Target) -> bool:
+    def _is_shared(self, target: RouteTarget) -> bool:
         """Whether a thread for all connections serves the requests of a target.
 
         A single client is served faster by a thread that waits for it only.
@@ -176,7 +176,7 @@ class PlainConnection:
         assert target is not None
         self._run(target, self._port.idle.share(self))
 
-    def _run(self, target: Target, work: Callable[[], None]) -> None:
+    def _run(self, target: RouteTarget, work: Callable[[], None]) -> None:
         """Run a complete request on a thread, or refuse it."""
         try:
             self._take_request()

@@ -142,7 +142,7 @@ class Guard(NamedTuple):
         return HttpResponse(FORBIDDEN, error_body(text), PLAIN)
 
 
-class Target(NamedTuple):
+class RouteTarget(NamedTuple):
     """Handler and threads for the requests of a path."""
 
     respond: Callable[[HttpRequest], HttpResponse]
@@ -210,7 +210,7 @@ def metrics_routes(parts: ServerParts) -> list[Route]:
     ]
 
 
-class Router:
+class HttpRouter:
     """Finds the target of a path.
 
     tornado's router decodes the parts of a path, and Triton does not.
@@ -231,20 +231,20 @@ class Router:
         self._is_serial = is_serial
         self._routes = [(re.compile(route.pattern), route) for route in routes]
 
-    def find(self, path: str) -> Target:
+    def find(self, path: str) -> RouteTarget:
         """Return the target of a path; the response to an unknown one is an error."""
         for pattern, route in self._routes:
             if found := pattern.fullmatch(path):
                 arguments = found.groupdict("")
                 respond = functools.partial(self._guard.respond, route, arguments)
                 model = arguments.get("model", "")
-                target = Target(respond, route.pool, model, route.may_stream)
+                target = RouteTarget(respond, route.pool, model, route.may_stream)
                 if route.pool is not Pool.REQUESTS:
                     return target
                 version = arguments.get("version", "")
                 serial = functools.partial(self._is_serial, model, version)
                 return target._replace(is_serial=serial)
-        return Target(lambda _: not_found(), Pool.QUERIES, "")
+        return RouteTarget(lambda _: not_found(), Pool.QUERIES, "")
 
 
 def _respond(
@@ -296,7 +296,9 @@ class HttpThreads:
         }
         self._pools[Pool.QUERIES].start()
 
-    def run(self, target: Target, work: Callable[[], None], *, continued: bool) -> None:
+    def run(
+        self, target: RouteTarget, work: Callable[[], None], *, continued: bool
+    ) -> None:
         """Run a part of the work for a request on a thread."""
         key = None if target.pool is Pool.QUERIES else (target.model, target.pool)
         self._pools[target.pool].submit_for(key, work, continued=continued)

@@ -70,7 +70,7 @@ class TensorEvent(NamedTuple):
     ref: TensorRef
 
 
-class Gap(NamedTuple):
+class UnreadRange(NamedTuple):
     """A range of the text that could not be read."""
 
     start: int
@@ -102,7 +102,7 @@ class EventReader:
         # Bounds the work for a text in which each attempt fails late.
         self._patience = 8 * len(text) + (1 << 20)
 
-    def __iter__(self) -> Iterator[Event | Gap]:
+    def __iter__(self) -> Iterator[Event | UnreadRange]:
         at = 0
         while True:
             at = _end(_FILLER.match(self._text, at))
@@ -111,7 +111,7 @@ class EventReader:
             events, end = self._read(at) if self._patience > 0 else ([], -1)
             if end < 0:
                 end = self._next(at)
-                yield Gap(at, end)
+                yield UnreadRange(at, end)
             yield from events
             at = end
 

@@ -14,7 +14,7 @@ from blsnb.printable import counted
 from blsnb.trace.files.refusal import is_run_file
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.calls import traces_of
-from blsnb.trace.triton.events import Event, EventReader, Gap, TensorEvent
+from blsnb.trace.triton.events import Event, EventReader, TensorEvent, UnreadRange
 from blsnb.trace.triton.requests import TritonRequests
 
 _MAX_GAPS = 3
@@ -91,9 +91,9 @@ def _pieces(path: Path) -> list[Path]:
 def _collect(path: Path, requests: TritonRequests, budget: ReadBudget) -> list[str]:
     """Add a file's events to the requests; return remarks about unreadable parts."""
     text = _text(path, budget)
-    gaps: list[Gap] = []
+    gaps: list[UnreadRange] = []
     for event in EventReader(text, budget):
-        if isinstance(event, Gap):
+        if isinstance(event, UnreadRange):
             budget.spend(_EVENT_BYTES)
             gaps.append(event)
         else:
@@ -125,7 +125,7 @@ def _text(path: Path, budget: ReadBudget) -> str:
     return text
 
 
-def _gap(name: str, text: str, gap: Gap) -> str:
+def _gap(name: str, text: str, gap: UnreadRange) -> str:
     start, size = _size(text[: gap.start]), _size(text[gap.start : gap.end])
     upto = ", to its end," if gap.end == len(text) else ""
     count = counted(size, "byte")

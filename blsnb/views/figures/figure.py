@@ -16,7 +16,7 @@ from blsnb.views.pictures.concurrency import merged
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
 from blsnb.views.pictures.snapshot import WIDTH, visible_rows
 from blsnb.views.pictures.svg import COLOURS
-from blsnb.views.rows import Row, distinct_names, rows
+from blsnb.views.rows import CallRow, distinct_names, rows
 from blsnb.views.summary import facts, heading
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _curve(edge: Edge, layout: Layout) -> list[tuple[float, float]]:
 
 
 def _draw_timeline(
-    axes: Axes, trace: Trace, columns: Columns, shown: list[Row]
+    axes: Axes, trace: Trace, columns: Columns, shown: list[CallRow]
 ) -> None:
     names = distinct_names(trace)
     only_counted = OnlyCounted(trace)

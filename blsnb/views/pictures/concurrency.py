@@ -9,7 +9,7 @@ import numpy as np
 from blsnb.views.columns import Array
 
 
-class Step(NamedTuple):
+class ConcurrencyStep(NamedTuple):
     """A period in which the same number of calls ran."""
 
     start: float
@@ -17,7 +17,7 @@ class Step(NamedTuple):
     level: int
 
 
-def steps(start: Array, end: Array) -> list[Step]:
+def steps(start: Array, end: Array) -> list[ConcurrencyStep]:
     """Return the periods in which at least one call ran.
 
     A call that ends when another starts does not overlap it.
@@ -36,7 +36,7 @@ def periods(start: Array, end: Array) -> list[tuple[float, float]]:
     return list(zip(begun, ended, strict=True))
 
 
-def merged(start: Array, end: Array, most: int) -> list[Step]:
+def merged(start: Array, end: Array, most: int) -> list[ConcurrencyStep]:
     """Return at most `most` periods, each with its highest level."""
     start, end, level = _counted(start, end)
     if len(level) <= most:
@@ -70,17 +70,17 @@ def _counted(start: Array, end: Array) -> tuple[Array, Array, Array]:
     return times[:-1][ran], times[1:][ran], level[ran]
 
 
-def _listed(start: Array, end: Array, level: Array) -> list[Step]:
+def _listed(start: Array, end: Array, level: Array) -> list[ConcurrencyStep]:
     columns = start.tolist(), end.tolist(), level.tolist()
-    return [Step(*each) for each in zip(*columns, strict=True)]
+    return [ConcurrencyStep(*each) for each in zip(*columns, strict=True)]
 
 
-def _runs(levels: list[int], low: float, cell: float) -> list[Step]:
-    runs: list[Step] = []
+def _runs(levels: list[int], low: float, cell: float) -> list[ConcurrencyStep]:
+    runs: list[ConcurrencyStep] = []
     for place, level in enumerate(levels):
         end = low + (place + 1) * cell
         if runs and runs[-1].level == level:
             runs[-1] = runs[-1]._replace(end=end)
         else:
-            runs.append(Step(low + place * cell, end, level))
+            runs.append(ConcurrencyStep(low + place * cell, end, level))
     return [run for run in runs if run.level]

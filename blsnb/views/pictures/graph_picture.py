@@ -8,7 +8,7 @@ from blsnb.views.callgraph import Box, CallGraph, Edge
 from blsnb.views.delta import Delta
 from blsnb.views.format import TIMES, clip, time, width
 from blsnb.views.pictures import svg
-from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, Place
+from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, BoxPosition, Layout
 
 _PAD = 7.0
 _BEND = 30.0
@@ -59,7 +59,7 @@ def draw(
     """
     words = words or {}
     places = {
-        model: Place(place.x, place.y + top, place.top + top, place.bottom + top)
+        model: BoxPosition(place.x, place.y + top, place.top + top, place.bottom + top)
         for model, place in layout.places.items()
     }
     incoming = [edge.target for edge in graph.edges if edge.source != edge.target]
@@ -80,8 +80,8 @@ def draw(
 
 def _route(
     edge: Edge,
-    source: Place,
-    target: Place,
+    source: BoxPosition,
+    target: BoxPosition,
     upward: frozenset[tuple[int, int]],
     incoming: list[int],
 ) -> tuple[str, tuple[float, float]]:
@@ -169,7 +169,7 @@ def _label(edge: Edge, x: float, y: float) -> str:
 
 
 def _box(
-    box: Box, place: Place, most: float, compared: Own | None, words: str | None
+    box: Box, place: BoxPosition, most: float, compared: Own | None, words: str | None
 ) -> str:
     left, top = place.x - BOX_WIDTH / 2, place.y
     right = place.x + BOX_WIDTH / 2 - _PAD

@@ -16,7 +16,7 @@ _LINE_GAP = 24.0
 _MARGIN = 14.0
 
 
-class Place(NamedTuple):
+class BoxPosition(NamedTuple):
     """Position of a box: the middle of its upper edge."""
 
     x: float
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 class Layout:
     """Positions of the boxes by model, and the height of the graph."""
 
-    places: dict[int, Place]
+    places: dict[int, BoxPosition]
     height: float
     upward: frozenset[tuple[int, int]]
     """Edges that close a cycle and point upward."""
@@ -41,7 +41,7 @@ def lay_out(graph: CallGraph, width: float) -> Layout:
     """Place the boxes in ranks; a rank wider than the picture zig-zags."""
     upward = frozenset(_upward(graph))
     down = [e for e in graph.edges if (e.source, e.target) not in upward]
-    places: dict[int, Place] = {}
+    places: dict[int, BoxPosition] = {}
     y = 0.0
     for rank in _ranks(graph.boxes, down):
         desired = {box.model: _desired(box, down, places, width) for box in rank}
@@ -87,7 +87,7 @@ def _ranks(boxes: tuple[Box, ...], down: list[Edge]) -> list[list[Box]]:
 
 
 def _desired(
-    box: Box, down: list[Edge], places: dict[int, Place], width: float
+    box: Box, down: list[Edge], places: dict[int, BoxPosition], width: float
 ) -> float:
     """Return the middle of the callers of a box."""
     callers = [places[edge.source].x for edge in down if edge.target == box.model]
@@ -97,7 +97,7 @@ def _desired(
 def _place_rank(
     rank: list[Box],
     desired: dict[int, float],
-    places: dict[int, Place],
+    places: dict[int, BoxPosition],
     y: float,
     width: float,
 ) -> float:
@@ -117,7 +117,7 @@ def _place_rank(
         xs = _spread([desired[box.model] for box in group], step, width)
         for k, (box, x) in enumerate(zip(group, xs, strict=True)):
             line = number * lines + k % lines
-            places[box.model] = Place(x, y + line * pitch, y, bottom)
+            places[box.model] = BoxPosition(x, y + line * pitch, y, bottom)
     return bottom + _RANK_GAP
 
 

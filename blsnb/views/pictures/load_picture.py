@@ -33,7 +33,7 @@ _FAINT = "0.16"
 Rows = Sequence[Mapping[str, Any]]
 
 
-class Load(NamedTuple):
+class DrawnLoad(NamedTuple):
     """What is drawn.
 
     Parameters
@@ -82,7 +82,7 @@ def is_open(rows: Rows) -> bool:
     return bool(rows) and not math.isnan(rows[0].get("rate", math.nan))
 
 
-def draw(load: Load, words: str) -> str:
+def draw(load: DrawnLoad, words: str) -> str:
     """Return the picture of a load.
 
     Parameters
@@ -117,7 +117,7 @@ def draw(load: Load, words: str) -> str:
 _LINE = svg.COLOURS["line"]
 
 
-def _throughput(load: Load, x: Axis) -> Iterator[str]:
+def _throughput(load: DrawnLoad, x: Axis) -> Iterator[str]:
     every = (*load.rows, *load.measured)
     y = Axis.from_zero(_BOTTOM, _TOP, [row["throughput"] for row in every])
     yield from _frame(load, x, y, "requests per second", _count)
@@ -130,7 +130,7 @@ def _throughput(load: Load, x: Axis) -> Iterator[str]:
         yield diagram.diamond(x.place(row["rate"]), y.place(row["throughput"]), "infer")
 
 
-def _latency(load: Load, x: Axis) -> Iterator[str]:
+def _latency(load: DrawnLoad, x: Axis) -> Iterator[str]:
     values = [
         row[key] + load.half_us(row, key)
         for row in (*load.rows, *load.measured)
@@ -163,7 +163,7 @@ def _count(value: float) -> str:
     return f"{value:,g}" if value < 1e6 else f"{value:g}"
 
 
-def _frame(load: Load, x: Axis, y: Axis, title: str, label: Any) -> Iterator[str]:
+def _frame(load: DrawnLoad, x: Axis, y: Axis, title: str, label: Any) -> Iterator[str]:
     """Draw a title, the grid, and both axes with their labels."""
     yield svg.text(x.start, _TOP - 12, title, font_weight="600", font_size=11.5)
     for value in y.ticks:
@@ -191,7 +191,7 @@ def _middle(x: float, y: float, words: str) -> str:
 
 
 def _series(
-    load: Load, x: Axis, y: Axis, key: str, colour: str, dashes: str
+    load: DrawnLoad, x: Axis, y: Axis, key: str, colour: str, dashes: str
 ) -> Iterator[str]:
     """Draw a line through the levels; a missing value breaks it."""
     points = [(float(row[load.level]), float(row[key])) for row in load.rows]
@@ -203,7 +203,7 @@ def _series(
                 yield svg.tag("circle", **place, r=2.5, fill=svg.COLOURS[colour])
 
 
-def _errors(load: Load, x: Axis, y: Axis, key: str, colour: str) -> str:
+def _errors(load: DrawnLoad, x: Axis, y: Axis, key: str, colour: str) -> str:
     """Draw the errors of a latency: as bars of few levels, or as a band."""
     known = [row for row in load.rows if load.half_us(row, key) > 0]
     ends = [
@@ -221,14 +221,16 @@ def _errors(load: Load, x: Axis, y: Axis, key: str, colour: str) -> str:
     return svg.tag("path", d=f"M{outline}z", fill=drawn, fill_opacity=_FAINT)
 
 
-def _measured(load: Load, x: Axis, y: Axis, key: str, colour: str) -> Iterator[str]:
+def _measured(
+    load: DrawnLoad, x: Axis, y: Axis, key: str, colour: str
+) -> Iterator[str]:
     """Draw a diamond for each measurement of a latency."""
     for row in load.measured:
         if math.isfinite(row[key]):
             yield diagram.diamond(x.place(row["rate"]), y.place(row[key]), colour)
 
 
-def _legend(load: Load) -> Iterator[str]:
+def _legend(load: DrawnLoad) -> Iterator[str]:
     left = _LEFT[0]
     for words, sample in _samples(load):
         yield svg.tag("g", sample, transform=f"translate({left:.0f} {_LEGEND:.0f})")
@@ -236,7 +238,7 @@ def _legend(load: Load) -> Iterator[str]:
         left += 45 + width(words, 10.5)
 
 
-def _samples(load: Load) -> Iterator[tuple[str, str]]:
+def _samples(load: DrawnLoad) -> Iterator[tuple[str, str]]:
     """Yield what the lines and marks mean, each with a sample."""
     if load.is_open:
         yield "all answered", diagram.stroke("M0 0h24", "fg3", "1 3")

@@ -13,8 +13,8 @@ from blsnb.views.columns import columns_of
 from blsnb.views.format import clip, width
 from blsnb.views.pictures import graph_picture, svg
 from blsnb.views.pictures.layout import lay_out
-from blsnb.views.pictures.timeline_picture import AXIS, ROW, Timeline
-from blsnb.views.rows import Row, rows
+from blsnb.views.pictures.timeline_picture import AXIS, ROW, TimelinePicture
+from blsnb.views.rows import CallRow, rows
 from blsnb.views.summary import State, facts, heading, own_times, state_of
 
 WIDTH = 960.0
@@ -50,7 +50,7 @@ def snapshot(run: AnyTrace, state: State | None = None) -> str:
         title if comparison else title + _legend(),
         graph_picture.draw(graph, layout, _HEAD + 12, own),
         graph_picture.legend(graph, foot - 12),
-        Timeline(run, WIDTH).draw(shown, foot),
+        TimelinePicture(run, WIDTH).draw(shown, foot),
     ]
     if hidden:
         words = f"… {counted(hidden, 'more row')}"
@@ -72,7 +72,7 @@ def _picture(inner: str, height: float) -> str:
     )
 
 
-def visible_rows(found: list[Row]) -> tuple[list[Row], int]:
+def visible_rows(found: list[CallRow]) -> tuple[list[CallRow], int]:
     """Return the rows that fit, upper levels first, and the number of the others."""
     per_depth = Counter(row.depth for row in found)
     deepest = total = 0

@@ -13,7 +13,7 @@ from blsnb.views.format import TIMES, clip, tick, ticks, time, width
 from blsnb.views.pictures import svg
 from blsnb.views.pictures.call_bars import CallBars, Scale
 from blsnb.views.pictures.graph_picture import colour_of
-from blsnb.views.rows import Row, distinct_names
+from blsnb.views.rows import CallRow, distinct_names
 
 ROW = 22.0
 AXIS = 26.0
@@ -28,7 +28,7 @@ _BELOW = 7.5
 _MAX_BASELINE_BARS = 60
 
 
-class Timeline:
+class TimelinePicture:
     """Draws the rows of a run; of a comparison with both traces on one axis.
 
     Parameters
@@ -51,7 +51,7 @@ class Timeline:
         self._x = Scale(_NAMES, (wide - _NAMES - right) / (self._until_us or 1.0))
         self._bars = CallBars(trace, self._x)
 
-    def draw(self, shown: list[Row], top: float) -> str:
+    def draw(self, shown: list[CallRow], top: float) -> str:
         """Return axis and rows with their upper edge at ``top``."""
         pieces = max(20, min(200, _MAX_PIECES // max(1, len(shown))))
         parts = [self._axis(top, AXIS + ROW * len(shown))]
@@ -63,7 +63,7 @@ class Timeline:
                 parts.append(self._row(row, middle, pieces))
         return "".join(parts)
 
-    def _row(self, row: Row, middle: float, pieces: int) -> str:
+    def _row(self, row: CallRow, middle: float, pieces: int) -> str:
         """Return a row: its name, its bars, its duration, the baseline's bars."""
         if row.folded:
             bars = self._bars.strip(list(row.calls), middle, pieces)
@@ -89,7 +89,7 @@ class Timeline:
             parts.append(svg.text(x, top + 15, tick(us, self._until_us), **label))
         return "".join(parts)
 
-    def _duration(self, row: Row, middle: float) -> str:
+    def _duration(self, row: CallRow, middle: float) -> str:
         calls = list(row.calls)
         failed = not row.folded and self._names.errors(row) > 0
         took_us = self._columns.took_us(calls)
@@ -114,15 +114,15 @@ class _Names:
         self._errors = columns_of(trace).has(CallFlag.ERROR)
         self._counted = OnlyCounted(trace)
 
-    def counted_only(self, row: Row) -> FoldedCalls | None:
+    def counted_only(self, row: CallRow) -> FoldedCalls | None:
         """Return the calls of a row that the trace only counts."""
         return self._counted.beside(row.calls) if row.folded else None
 
-    def errors(self, row: Row) -> int:
+    def errors(self, row: CallRow) -> int:
         """Return the number of failed calls of a row that are kept."""
         return int(self._errors[list(row.calls)].sum())
 
-    def draw(self, row: Row, middle: float) -> str:
+    def draw(self, row: CallRow, middle: float) -> str:
         """Return the name of a row's model, and its errors or responses."""
         x = 14 + min(_INDENT * row.depth, 112)
         counted_only = self.counted_only(row)
@@ -146,7 +146,7 @@ class _Names:
             words += svg.tspan(about, dx=8, font_size=10, fill=colour)
         return svg.tag("text", words, x=x, y=middle + 4)
 
-    def _about(self, row: Row, failed: int) -> str:
+    def _about(self, row: CallRow, failed: int) -> str:
         if failed:
             return counted(failed, "error") if row.folded else "error"
         sent = sum(map(self._trace.column("response_count").__getitem__, row.calls))
@@ -160,19 +160,19 @@ class _Baseline:
         self.columns = columns_of(trace)
         self._names = _Names(trace)
 
-    def below(self, row: Row, middle: float, x: Scale) -> str:
+    def below(self, row: CallRow, middle: float, x: Scale) -> str:
         """Return thin bars below the corresponding calls of the run."""
         bars = self._boxes(row.baseline, middle + _BELOW, 2.5, x)
         return svg.boxes(bars, "fg3", opacity="0.7")
 
-    def beside(self, row: Row, this: Columns) -> str:
+    def beside(self, row: CallRow, this: Columns) -> str:
         """Return the difference of a row's durations; "" if it is small."""
         delta = row.delta(this, self.columns)
         if delta is None:
             return _difference("new", "new") if row.is_new else ""
         return "" if delta.sign == "≈" else _difference(delta.sign, delta.words)
 
-    def missing(self, row: Row, middle: float, x: Scale) -> str:
+    def missing(self, row: CallRow, middle: float, x: Scale) -> str:
         """Return a row of hollow bars for calls that the run lacks."""
         outlines = [
             svg.rect(*box, "card", stroke=svg.COLOURS["fg3"], stroke_dasharray="2 2")

@@ -10,7 +10,7 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError
-from blsnb.engine.metrics.registry import Fixed, MetricRegistry, Row
+from blsnb.engine.metrics.registry import Fixed, MetricLine, MetricRegistry
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -78,7 +78,7 @@ def test_counters_come_first(registry):
         registry.family(name, "", kind).sample({}, ())
         for name, kind in (("h", "HISTOGRAM"), ("g", "GAUGE"), ("c", "COUNTER"))
     ]
-    own = Fixed("own", "", "GAUGE", (Row("own", (), 1),))
+    own = Fixed("own", "", "GAUGE", (MetricLine("own", (), 1),))
     shown = registry.exposition([own])
 
     types = [line.split()[2] for line in shown.splitlines() if "TYPE" in line]
@@ -90,7 +90,7 @@ def test_a_model_may_add_to_a_family_of_the_server(registry):
     """The family has one head and the lines of both."""
     held = registry.family("own", "mine", "COUNTER").sample({"a": "b"}, ())
     held.increment(2)
-    own = Fixed("own", "the server's", "COUNTER", (Row("own", (), 1),))
+    own = Fixed("own", "the server's", "COUNTER", (MetricLine("own", (), 1),))
 
     assert (
         '# HELP own the server\'s\n# TYPE own counter\nown 1\nown{a="b"} 2\n'

@@ -9,8 +9,8 @@ from model.ensembles import ensemble, model
 
 from blsnb.engine.scheduling.ensembles.calls import (
     EnsembleError,
+    EnsembleProgress,
     Held,
-    Progress,
     StepCall,
 )
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan
@@ -63,7 +63,7 @@ class Player:
         self.answers: list[Any] = []
         self.note(self.run.start())
 
-    def note(self, progress: Progress[Any]) -> None:
+    def note(self, progress: EnsembleProgress[Any]) -> None:
         """Record calls and responses."""
         self.waiting.extend(progress.calls)
         self.called.extend(progress.calls)

@@ -14,9 +14,9 @@ from blsnb.evaluation.work.plan import (
     MAX_DEATHS,
     MAX_IN_FLIGHT,
     Fail,
-    Plan,
-    Stop,
+    StopWorker,
     Submit,
+    WorkPlan,
 )
 
 
@@ -54,7 +54,7 @@ class World:
         self.chunks = deque(chunks)
         self.poison = poison
         self.kills = kills
-        self.plan = Plan(range(workers))
+        self.plan = WorkPlan(range(workers))
         self.inbox: dict[int, deque[Chunk]] = {
             worker: deque() for worker in range(workers)
         }
@@ -91,7 +91,7 @@ class World:
     def obey(self) -> None:
         """Do what the plan decides."""
         while (action := self.plan.decide(self.now)) is not None:
-            if isinstance(action, Stop):
+            if isinstance(action, StopWorker):
                 self.ended = True
                 return
             if isinstance(action, Fail):
@@ -183,7 +183,7 @@ def test_an_interrupted_plan_awaits_the_chunks_in_flight_and_submits_no_more(
 
 def test_an_interrupted_plan_stops_although_a_worker_never_answers() -> None:
     """The grace period bounds the wait for a model that never returns."""
-    plan = Plan([0])
+    plan = WorkPlan([0])
     plan.started(0)
     [chunk] = chunks_of(1, 1)
     plan.add(chunk)
@@ -191,12 +191,12 @@ def test_an_interrupted_plan_stops_although_a_worker_never_answers() -> None:
     plan.interrupted(5.0)
     assert plan.decide(5.0) is None
     assert plan.wait_s(5.0) == GRACE_S
-    assert Stop() == plan.decide(5.0 + GRACE_S)
+    assert StopWorker() == plan.decide(5.0 + GRACE_S)
 
 
 def test_a_second_interrupt_does_not_extend_the_grace_period() -> None:
     """The first interrupt determines when the plan stops."""
-    plan = Plan([0])
+    plan = WorkPlan([0])
     plan.interrupted(5.0)
     plan.interrupted(6.0)
     assert GRACE_S - 1.0 == plan.wait_s(6.0)
@@ -204,7 +204,7 @@ def test_a_second_interrupt_does_not_extend_the_grace_period() -> None:
 
 def test_the_chunks_behind_the_executed_one_are_repeated_whole() -> None:
     """A killed worker was executing its oldest chunk: only that one is cut."""
-    plan = Plan([0])
+    plan = WorkPlan([0])
     plan.started(0)
     first, second = chunks_of(8, 4)
     plan.add(first)
@@ -235,7 +235,7 @@ def test_a_sequence_that_kills_fails_whole() -> None:
 
 def test_a_chunk_that_cannot_be_sent_keeps_its_other_rows() -> None:
     """The rows that can be sent are submitted again."""
-    plan = Plan([0])
+    plan = WorkPlan([0])
     plan.started(0)
     [chunk] = chunks_of(3, 3)
     plan.add(chunk)
@@ -246,7 +246,7 @@ def test_a_chunk_that_cannot_be_sent_keeps_its_other_rows() -> None:
 
 def test_a_row_that_ends_two_workers_fails():
     """It is executed twice, not more often."""
-    plan = Plan([0])
+    plan = WorkPlan([0])
     [chunk] = chunks_of(1, 1)
     plan.add(chunk)
     actions = []

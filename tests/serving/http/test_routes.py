@@ -12,8 +12,8 @@ from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.messages import HttpRequest
 from blsnb.serving.http.routes import (
     Guard,
+    HttpRouter,
     Pool,
-    Router,
     http_routes,
     metrics_routes,
 )
@@ -22,10 +22,10 @@ OPEN = Guard(Access(), "127.0.0.1", {})
 
 
 @pytest.fixture
-def router(server: Server) -> Router:
+def router(server: Server) -> HttpRouter:
     """The routes of the KServe protocol."""
     parts = parts_of(server)
-    return Router(http_routes(parts, SharedState(parts)), OPEN)
+    return HttpRouter(http_routes(parts, SharedState(parts)), OPEN)
 
 
 def test_each_route_belongs_to_an_api_that_can_be_restricted(server: Server) -> None:
@@ -56,7 +56,7 @@ def test_each_route_belongs_to_an_api_that_can_be_restricted(server: Server) -> 
     ],
 )
 def test_a_path_has_a_pool_and_a_model(
-    router: Router, path: str, pool: Pool, model: str
+    router: HttpRouter, path: str, pool: Pool, model: str
 ) -> None:
     """Only requests and loads share their threads by model; names are not decoded."""
     target = router.find(path)
@@ -80,7 +80,7 @@ def test_a_path_has_a_pool_and_a_model(
         ("/v3", 404),
     ],
 )
-def test_a_path_has_a_handler(router: Router, path: str, status: int) -> None:
+def test_a_path_has_a_handler(router: HttpRouter, path: str, status: int) -> None:
     """An unknown path has one that responds so."""
     response = router.find(path).respond(HttpRequest("GET", path))
 
@@ -96,7 +96,7 @@ def test_only_the_metrics_page_has_text(
 ) -> None:
     """Any other path of its port is an empty page, as on Triton."""
     server.define("double", DOUBLE, config=CONFIG)
-    target = Router(metrics_routes(parts_of(server)), OPEN).find(path)
+    target = HttpRouter(metrics_routes(parts_of(server)), OPEN).find(path)
     response = target.respond(HttpRequest("GET", path))
 
     assert (200, is_empty) == (response.status, not response.body)

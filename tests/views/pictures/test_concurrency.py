@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.views.pictures.concurrency import Step, merged, periods, steps
+from blsnb.views.pictures.concurrency import ConcurrencyStep, merged, periods, steps
 
 calls = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=20)
 
@@ -33,7 +33,7 @@ def test_at_every_moment_the_level_is_the_number_of_calls(found):
 
 def test_consecutive_calls_do_not_overlap():
     """A call may start at the time at which another one ends."""
-    assert [Step(0, 10, 1)] == counted([(0, 5), (5, 5)])
+    assert [ConcurrencyStep(0, 10, 1)] == counted([(0, 5), (5, 5)])
 
 
 def test_without_calls_there_are_no_steps():

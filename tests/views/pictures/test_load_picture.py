@@ -10,7 +10,7 @@ from asserting import some
 
 from blsnb.views.pictures import svg
 from blsnb.views.pictures.diagram import Axis, apart
-from blsnb.views.pictures.load_picture import Load, draw
+from blsnb.views.pictures.load_picture import DrawnLoad, draw
 
 LIMIT = "limit of p99"
 
@@ -53,7 +53,7 @@ def lines_of(load, colour):
 )
 def test_the_axis_is_that_of_the_levels(rows, label):
     """Both diagrams have it, and both percentiles are named."""
-    shown = texts(Load(rows))
+    shown = texts(DrawnLoad(rows))
 
     assert 2 == shown.count(label)
     assert {"p50", "p90", "p99", "requests per second", "latency"} <= set(shown)
@@ -64,17 +64,17 @@ def test_the_axis_is_that_of_the_levels(rows, label):
 )
 def test_only_rates_have_a_line_for_all_answered(rows, drawn):
     """It is drawn once, and explained in the legend."""
-    lines = lines_of(Load(rows), "fg3")
+    lines = lines_of(DrawnLoad(rows), "fg3")
 
     assert [drawn, 2 * drawn] == [
-        texts(Load(rows)).count("all answered"),
+        texts(DrawnLoad(rows)).count("all answered"),
         len(lines),
     ]
 
 
 def test_the_picture_follows_the_theme():
     """Each of its colours has a rule for dark pages."""
-    drawn = draw(Load(rates(50), rate=50, limit_us=3e3, error=0.1), "m")
+    drawn = draw(DrawnLoad(rates(50), rate=50, limit_us=3e3, error=0.1), "m")
     used = set(re.findall(r'(?:fill|stroke)="(#\w+)"', drawn.split("</style>")[1]))
 
     assert f'class="{svg.THEMED}"' in drawn
@@ -85,7 +85,7 @@ def test_the_picture_follows_the_theme():
 
 def test_measurements_are_beside_predictions():
     """There is a diamond for each measured throughput and latency."""
-    plan = Load(rates(50, 100), rate=100, error=0.05)
+    plan = DrawnLoad(rates(50, 100), rate=100, error=0.05)
     checked = plan._replace(measured=rates(50, 50, 100))
     diamonds = [draw(each, "m").count("l4.5 4.5l-4.5 4.5") for each in (plan, checked)]
 
@@ -97,7 +97,7 @@ def test_measurements_are_beside_predictions():
 @pytest.mark.parametrize(("limit_us", "is_drawn"), [(5e3, True), (1e6, False)])
 def test_a_far_limit_is_not_drawn(limit_us, is_drawn):
     """The latencies would be flat below it."""
-    shown = texts(Load(rates(50), rate=50, limit_us=limit_us))
+    shown = texts(DrawnLoad(rates(50), rate=50, limit_us=limit_us))
 
     assert is_drawn == any(LIMIT in each for each in shown)
 
@@ -105,39 +105,41 @@ def test_a_far_limit_is_not_drawn(limit_us, is_drawn):
 @pytest.mark.parametrize(("p99_us", "is_log"), [(9e3, False), (1e6, True)])
 def test_latencies_that_differ_much_have_a_logarithmic_axis(p99_us, is_log):
     """One slow percentile does not flatten the others."""
-    assert is_log == ("latency (logarithmic)" in texts(Load(rates(5, p99_us=p99_us))))
+    assert is_log == (
+        "latency (logarithmic)" in texts(DrawnLoad(rates(5, p99_us=p99_us)))
+    )
 
 
 def test_a_level_without_answers_breaks_the_lines():
     """Its latencies are missing; the throughput is 0."""
     rows = rates(10, 20, 30)
     rows[1] |= {"p50_us": math.nan, "p90_us": math.nan, "p99_us": math.nan}
-    [line, _legend] = lines_of(Load(rows), "queue")
+    [line, _legend] = lines_of(DrawnLoad(rows), "queue")
 
     assert 2 == line.count("M")
-    assert "nan" not in draw(Load(rows), "m")
+    assert "nan" not in draw(DrawnLoad(rows), "m")
 
 
 @pytest.mark.parametrize(("levels", "bars"), [(3, 3), (100, 0)])
 def test_many_errors_are_a_band(levels, bars):
     """Few are bars, of which each one can be read."""
     rows = rates(*range(1, levels + 1), p99_error_us=1e3)
-    drawn = draw(Load(rows), "m")
+    drawn = draw(DrawnLoad(rows), "m")
 
-    assert bars == sum("h6M" in each for each in lines_of(Load(rows), "queue"))
+    assert bars == sum("h6M" in each for each in lines_of(DrawnLoad(rows), "queue"))
     assert (not bars) == ('fill-opacity="0.16"' in drawn)
 
 
 def test_no_levels_are_an_empty_picture():
     """There is nothing to scale by."""
     assert ["requests per second", "latency"] == [
-        each for each in texts(Load([])) if each.endswith(("second", "latency"))
+        each for each in texts(DrawnLoad([])) if each.endswith(("second", "latency"))
     ]
 
 
 def test_words_are_escaped():
     """A name of a model is foreign text."""
-    assert 'aria-label="&lt;b&gt;' in draw(Load([]), "<b>")
+    assert 'aria-label="&lt;b&gt;' in draw(DrawnLoad([]), "<b>")
 
 
 def test_labels_do_not_overlap():

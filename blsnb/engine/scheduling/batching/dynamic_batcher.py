@@ -16,7 +16,7 @@ from blsnb.engine.scheduling.batching.batch import (
 )
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
-from blsnb.engine.scheduling.batching.gathering import Gathering
+from blsnb.engine.scheduling.batching.gathering import QueueWalk
 from blsnb.engine.scheduling.batching.policy_queue import Skipped
 from blsnb.engine.scheduling.batching.priority_queue import PriorityQueue
 from blsnb.model.config import ModelConfig
@@ -238,7 +238,7 @@ class DynamicBatcher(Generic[T]):
     def _gather(self, now_ns: int) -> None:
         skipped = self._walked
         queue = self._queue.walk(now_ns, skipped)
-        gathered = Gathering(self._rules, self._batch).look(queue, now_ns)
+        gathered = QueueWalk(self._rules, self._batch).look(queue, now_ns)
         if skipped.rejected or skipped.cancelled:
             self._walked = Skipped()
             self._skip(skipped)

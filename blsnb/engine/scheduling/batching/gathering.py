@@ -38,7 +38,7 @@ class Gathered(NamedTuple):
     next_size: int | None = None
 
 
-class Gathering(Generic[T]):
+class QueueWalk(Generic[T]):
     """Walks along a queue up to the first request that a batch cannot take.
 
     Parameters

@@ -75,7 +75,7 @@ class EnsembleError(NamedTuple):
     code: str = "INVALID_ARG"
 
 
-class Progress(NamedTuple, Generic[V]):
+class EnsembleProgress(NamedTuple, Generic[V]):
     """What to do next.
 
     Parameters

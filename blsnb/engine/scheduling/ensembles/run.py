@@ -8,10 +8,10 @@ from typing import Generic
 
 from blsnb.engine.scheduling.ensembles.calls import (
     EnsembleError,
+    EnsembleProgress,
     EnsembleResponse,
     Held,
     Passed,
-    Progress,
     Sequence,
     StepCall,
     V,
@@ -132,7 +132,7 @@ class EnsembleRun(Generic[V]):
         """Whether calls that have not started are to be dropped."""
         return self._error is not None
 
-    def start(self) -> Progress[V]:
+    def start(self) -> EnsembleProgress[V]:
         """Return what to do first."""
         return self._advance(
             [(name, 0) for name, tensor in self._tensors.items() if tensor.entries]
@@ -146,7 +146,7 @@ class EnsembleRun(Generic[V]):
         error: EnsembleError | None = None,
         final: bool = True,
         sequence: Sequence | None = None,
-    ) -> Progress[V]:
+    ) -> EnsembleProgress[V]:
         """Take a response of a step.
 
         Parameters
@@ -174,19 +174,19 @@ class EnsembleRun(Generic[V]):
             updated.append((tensor, self._tensors[tensor].add(held, fields)))
         return self._advance(updated)
 
-    def drop(self, call: StepCall[V]) -> Progress[V]:
+    def drop(self, call: StepCall[V]) -> EnsembleProgress[V]:
         """Drop a call that was not started because the run failed."""
         del call
         self.in_flight -= 1
         return self._finish()
 
-    def _fail(self, error: EnsembleError) -> Progress[V]:
+    def _fail(self, error: EnsembleError) -> EnsembleProgress[V]:
         if self._error is None:
             text = self._plan.prefixed(error.message)
             self._error = error._replace(message=text)
         return self._finish()
 
-    def _advance(self, updated: _Updated) -> Progress[V]:
+    def _advance(self, updated: _Updated) -> EnsembleProgress[V]:
         if self._error is not None:
             return self._finish()
         calls = []
@@ -282,18 +282,18 @@ class EnsembleRun(Generic[V]):
         self,
         calls: tuple[StepCall[V], ...] = (),
         response: EnsembleResponse[V] | None = None,
-    ) -> Progress[V]:
+    ) -> EnsembleProgress[V]:
         if self._over:
-            return Progress()
+            return EnsembleProgress()
         ended = self.in_flight == 0
         if self._error is not None:
             self._over = ended or not self._waits_with_errors
             error = self._error if self._over else None
-            return Progress(error=error, final=self._over)
+            return EnsembleProgress(error=error, final=self._over)
         self._over = ended
         if response is None and ended and not (self._plan.decoupled or self._responded):
             text = self._plan.prefixed(f"{self._prefix}{_DEADLOCK}")
             self._error = EnsembleError(text)
-            return Progress(error=self._error, final=True)
+            return EnsembleProgress(error=self._error, final=True)
         self._responded = self._responded or response is not None
-        return Progress(calls, response, final=ended)
+        return EnsembleProgress(calls, response, final=ended)

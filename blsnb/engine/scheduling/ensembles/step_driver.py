@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind
-from blsnb.engine.scheduling.ensembles.calls import Progress, StepCall
+from blsnb.engine.scheduling.ensembles.calls import EnsembleProgress, StepCall
 from blsnb.engine.scheduling.ensembles.run import EnsembleRun
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.engine.threads.workers import Workers
@@ -17,7 +17,7 @@ from blsnb.errors import OutOfResourcesError
 from blsnb.tensors.ref import TensorRef
 
 Call = StepCall[TensorRef]
-Move = Callable[[], Progress[TensorRef]]
+Move = Callable[[], EnsembleProgress[TensorRef]]
 
 
 class StepDriver:
@@ -38,7 +38,7 @@ class StepDriver:
         self,
         run: EnsembleRun[TensorRef],
         execute: Callable[[EnsembleRun[TensorRef], Call], Iterator[Move]],
-        respond: Callable[[Progress[TensorRef]], None],
+        respond: Callable[[EnsembleProgress[TensorRef]], None],
         root: RootRequest,
         workers: Workers,
     ) -> None:

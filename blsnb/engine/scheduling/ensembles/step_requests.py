@@ -12,9 +12,9 @@ from blsnb.engine.request.streaming import FinalFlag, Readable
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.scheduling.ensembles.calls import (
     EnsembleError,
+    EnsembleProgress,
     Held,
     Passed,
-    Progress,
     StepCall,
 )
 from blsnb.engine.scheduling.ensembles.run import EnsembleRun
@@ -24,7 +24,7 @@ from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.tensors.ref import TensorRef
 
 
-class Steps:
+class StepRequests:
     """Running steps of an ensemble request, and the times of those that ended."""
 
     def __init__(self) -> None:
@@ -76,7 +76,9 @@ class StepRouter(Protocol):
 class EnsembleRequest:
     """Sends requests to the models of the steps on behalf of one request."""
 
-    def __init__(self, router: StepRouter, inflight: Inflight, steps: Steps) -> None:
+    def __init__(
+        self, router: StepRouter, inflight: Inflight, steps: StepRequests
+    ) -> None:
         self._router = router
         self._inflight = inflight
         self._steps = steps
@@ -146,7 +148,7 @@ def alias(passed: Passed[TensorRef]) -> TensorRef:
 
 def _take(
     run: EnsembleRun[TensorRef], call: Call, response: ResponseMessage
-) -> Progress[TensorRef]:
+) -> EnsembleProgress[TensorRef]:
     if response.error is not None:
         error = EnsembleError(response.error, response.code)
         return run.take(call, error=error, final=response.final)

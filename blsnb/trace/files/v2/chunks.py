@@ -48,7 +48,7 @@ class LargeChunk(ValueError):
     """The JSON of a chunk is larger than `MAX_JSON`."""
 
 
-class Chunk(NamedTuple):
+class FileChunk(NamedTuple):
     """A chunk of a file; its checksum is correct."""
 
     type: str
@@ -133,7 +133,7 @@ class ChunkReader:
         self.offset = offset
         """Number of bytes read in whole chunks, the signature before them included."""
 
-    def read(self) -> Chunk | None:
+    def read(self) -> FileChunk | None:
         """Return the next chunk; None at the end of the file.
 
         Raises
@@ -160,10 +160,10 @@ class ChunkReader:
             raise DamagedChunk("a chunk whose checksum does not match its bytes")
         self.offset = end
         self._number += 1
-        return Chunk(name.decode("ascii"), flags, text, body)
+        return FileChunk(name.decode("ascii"), flags, text, body)
 
 
-def json_pieces(chunk: Chunk) -> Iterator[bytes]:
+def json_pieces(chunk: FileChunk) -> Iterator[bytes]:
     """Yield the JSON text of a chunk, inflated piece by piece.
 
     Raises

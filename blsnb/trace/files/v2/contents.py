@@ -13,7 +13,7 @@ from blsnb.trace.facts import (
     ClockReading,
     Drop,
     Profile,
-    Recording,
+    RecordingFacts,
     UnreadChunk,
 )
 from blsnb.trace.files import checked
@@ -36,7 +36,7 @@ from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Span, Trace
 
 
-class Answer(NamedTuple):
+class RecordedAnswer(NamedTuple):
     """What the client received."""
 
     responses: tuple[SavedResponse, ...]
@@ -59,7 +59,7 @@ class RunContents:
         self.title: str | None = None
         """None: the name of the first call's model."""
         self.clock: ClockReading | None = None
-        self.recording: Recording | None = None
+        self.recording: RecordingFacts | None = None
         self.models: list[ModelInfo] = []
         self.tensors: list[TensorRef] = []
         self.calls: dict[int, tuple[Any, ...]] = {}
@@ -69,7 +69,7 @@ class RunContents:
         self.gaps: Sequence[Gap] = ()
         """Gaps whose callers are ids, not rows."""
         self.drops: tuple[Drop, ...] = ()
-        self.answer: Answer | None = None
+        self.answer: RecordedAnswer | None = None
         self.pauses: tuple[Pause, ...] = ()
         self.profiles: list[Profile] = []
         self.unread: list[UnreadChunk] = []
@@ -83,7 +83,7 @@ class RunContents:
         self.title = checked.optional_text(value.get("title"))
         self.request_id = checked.text(value.get("request_id", ""))
         if value.get("kind") == "recording":
-            self.recording = Recording(value.get("process"), value.get("settings"))
+            self.recording = RecordingFacts(value.get("process"), value.get("settings"))
         clock = value.get("clock")
         if clock is not None:
             self.clock = ClockReading(
@@ -120,7 +120,9 @@ class RunContents:
     def take_answer(self, value: dict[str, Any], body: bytes) -> None:
         """Take what the client received."""
         responses = read_answer(checked.part(value, "responses"), self.tensors)
-        self.answer = Answer(responses, checked.optional_text(value.get("error")))
+        self.answer = RecordedAnswer(
+            responses, checked.optional_text(value.get("error"))
+        )
 
     def take_pauses(self, value: dict[str, Any], body: bytes) -> None:
         """Take the pauses of a debugger."""

@@ -15,10 +15,10 @@ from blsnb.trace.files.saved_run import SavedRun
 from blsnb.trace.files.v2.chunks import (
     FORMAT,
     MAGIC,
-    Chunk,
     ChunkReader,
     CutOffChunk,
     DamagedChunk,
+    FileChunk,
     json_pieces,
     parsed,
 )
@@ -97,7 +97,7 @@ def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> Sa
 
 
 def _read_head(
-    chunk: Chunk | None, contents: RunContents, path: Path, budget: ReadBudget
+    chunk: FileChunk | None, contents: RunContents, path: Path, budget: ReadBudget
 ) -> object:
     if chunk is None:
         raise CutOffChunk(_CUT_OFF)
@@ -118,7 +118,7 @@ def _read_head(
 
 
 def _take(
-    chunk: Chunk,
+    chunk: FileChunk,
     contents: RunContents,
     budget: ReadBudget,
     path: Path,
@@ -135,7 +135,7 @@ def _take(
         contents.unread.append(UnreadChunk(*chunk))
 
 
-def _value(chunk: Chunk, budget: ReadBudget) -> dict[str, Any]:
+def _value(chunk: FileChunk, budget: ReadBudget) -> dict[str, Any]:
     text = _inflated(chunk, budget)
     budget.spend_json(text)
     value = checked.table(parsed(text))
@@ -151,7 +151,7 @@ def _length(value: Any, path: Sequence[str]) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-def _inflated(chunk: Chunk, budget: ReadBudget) -> bytes:
+def _inflated(chunk: FileChunk, budget: ReadBudget) -> bytes:
     """Return the JSON of a chunk; its bytes stay spent."""
     pieces = []
     for piece in json_pieces(chunk):

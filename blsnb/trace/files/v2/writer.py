@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 from blsnb.clock.pausing_clock import Pause
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
-from blsnb.trace.facts import ClockReading, Profile, Recording, UnreadChunk
+from blsnb.trace.facts import ClockReading, Profile, RecordingFacts, UnreadChunk
 from blsnb.trace.files.saved_run import SavedResponse
 from blsnb.trace.files.v2.call_columns import write_calls
 from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, framed, packed
@@ -42,7 +42,7 @@ class RunHead(NamedTuple):
     """None: the name of the first call's model."""
     request_id: str = ""
     clock: ClockReading | None = None
-    recording: Recording | None = None
+    recording: RecordingFacts | None = None
 
 
 @functools.cache
