@@ -115,21 +115,28 @@ def _in_engine() -> bool:
     return False
 
 
-def traced_events() -> list[str]:
-    """Return the events of a traced function; end the process if it hangs."""
+def traced_events(before: Callable[[], object] = lambda: None) -> list[str]:
+    """Return the events of a traced function; end the process if it hangs.
+
+    Parameters
+    ----------
+    before
+        Called first, traced as well.
+    """
     events = []
 
     def trace(frame, event, argument):
         events.append(event)
         return trace
 
-    before = sys.gettrace()
+    usual = sys.gettrace()
     faulthandler.dump_traceback_later(20, exit=True)
     sys.settrace(trace)
     try:
+        before()
         len(str(events.copy()))
         (lambda: None)()
     finally:
-        sys.settrace(before)
+        sys.settrace(usual)
         faulthandler.cancel_dump_traceback_later()
     return events

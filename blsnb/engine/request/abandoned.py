@@ -20,8 +20,6 @@ from blsnb.trace.run_record import RunRecord
 
 _PAUSE_S = 0.02
 """Seconds between two looks at the executions."""
-_PENDING_S = 0.005
-"""Seconds that an exception waits for its thread to run Python code."""
 _JOIN_S = 1.0
 _log = logging.getLogger(__name__)
 
@@ -136,7 +134,7 @@ class AbandonedExecutions:
 
     def _withdraw(self) -> None:
         """Drop exceptions that native code holds up: they would stop debuggers."""
-        time.sleep(_PENDING_S)
+        time.sleep(async_exception.PENDING_S)
         for left in list(self._all):
             if (thread_id := left.execution.thread_id) != threading.get_ident():
                 async_exception.withdraw(thread_id)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import operator
+import signal
+import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -12,6 +18,9 @@ RAISE = ctypes.pythonapi.PyThreadState_SetAsyncExc
 RAISE.argtypes = (ctypes.c_ulong, ctypes.py_object)
 RAISE.restype = ctypes.c_int
 """Raises an exception in a thread: its identifier, and a class."""
+PENDING_S = 0.005
+"""Seconds that an exception may wait for its thread where it stops a debugger."""
+_SIGINT = frozenset({signal.SIGINT})
 _clear = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p)(
     ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
 )
@@ -19,7 +28,10 @@ _clear = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p)(
 
 def raise_in(thread_id: int, kind: type[BaseException]) -> None:
     """Raise an exception in a thread, once it runs Python code."""
-    RAISE(thread_id, kind)
+    if is_traced():
+        _raise_shortly(functools.partial(RAISE, thread_id, kind), thread_id)
+    else:
+        RAISE(thread_id, kind)
 
 
 def raise_if(
@@ -33,12 +45,44 @@ def raise_if(
         Returns the identifier; compiled code, as an `operator.attrgetter` is.
     """
     # One call of compiled code: no other thread runs during it.
-    for _ in map(RAISE, filter(None, map(thread_id, (owner,))), (kind,)):
+    raised = map(RAISE, filter(None, map(thread_id, (owner,))), (kind,))
+    if is_traced():
+        _raise_shortly(functools.partial(list, raised), thread_id(owner))
+    for _ in raised:
         return
+
+
+def is_traced() -> bool:
+    """Whether a debugger stands still while an exception waits for its thread.
+
+    On Python 3.11 each traced function, of any thread, begins only when no exception is
+    pending for another thread.
+    """
+    if sys.version_info >= (3, 12):
+        return False
+    return sys.gettrace() is not None or threading.gettrace() is not None
 
 
 class _Dropped(BaseException):
     """Takes the place of an exception that is to be dropped."""
+
+
+def _raise_shortly(raise_now: Callable[[], object], thread_id: int) -> None:
+    """Raise an exception in a thread that runs Python code now, or else drop it."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)
+    steps: tuple[Callable[[], object], ...] = (
+        raise_now,
+        functools.partial(time.sleep, PENDING_S),
+        functools.partial(_clear, thread_id, None),
+        functools.partial(RAISE, threading.get_ident(), _Dropped),
+    )
+    # Compiled code alone: neither a function nor a signal handler begins in between.
+    try:
+        deque(map(operator.call, steps), maxlen=0)
+    except _Dropped:
+        pass
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def clear() -> None:
@@ -53,5 +97,9 @@ def clear() -> None:
 
 def withdraw(thread_id: int) -> None:
     """Drop an exception that was not raised in another thread yet."""
-    _clear(thread_id, None)
-    clear()
+    # Without a call of `clear`, which would be such a function.
+    try:
+        _clear(thread_id, None)
+        RAISE(threading.get_ident(), _Dropped)
+    except _Dropped:
+        return

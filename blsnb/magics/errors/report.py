@@ -8,7 +8,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blsnb.errors import BlsnbError, RequestInterrupted
 from blsnb.files.interrupts import without_interrupts
@@ -60,14 +60,16 @@ class Report:
     def render(self, error: ShownError) -> list[str]:
         """Return the lines of a report.
 
-        It has all frames in ``%xmode Verbose`` and when an error is shown again.
+        It has all frames in ``%xmode Verbose`` and when a later cell shows it again.
         """
         known = self._tracebacks.get(error)
         again = known is not None and error.__traceback__ is known.short
         if known is None or not again:
             known = self._shorten(error)
         tb_formatter = self._shell.InteractiveTB
-        if again or tb_formatter.mode == "Verbose":
+        # IPython renders it once more for its history; all frames take long to render.
+        is_later = again and known.cell != self._shell.execution_count
+        if is_later or tb_formatter.mode == "Verbose":
             return self._every_frame(error, known.full)
         return self._lines(error, known.full, brief=tb_formatter.mode == "Minimal")
 
@@ -92,7 +94,8 @@ class Report:
             parts += frames.users(cause.__traceback__)
         short = frames.joined(parts)
         error.__traceback__ = short
-        self._tracebacks[error] = tracebacks = _Tracebacks(full, short)
+        tracebacks = _Tracebacks(full, short, self._shell.execution_count)
+        self._tracebacks[error] = tracebacks
         return tracebacks
 
     def _lines(
@@ -226,14 +229,12 @@ class Report:
         return f"\x1b[{code}m{text}\x1b[0m"
 
 
-class _Tracebacks:
-    """The whole traceback of an error, and its reduced one."""
+class _Tracebacks(NamedTuple):
+    """The whole traceback of an error, its reduced one, and the cell's number."""
 
-    def __init__(
-        self, full: types.TracebackType | None, short: types.TracebackType | None
-    ) -> None:
-        self.full = full
-        self.short = short
+    full: types.TracebackType | None
+    short: types.TracebackType | None
+    cell: int
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -141,6 +141,16 @@ def test_tb_shows_all_frames(notebook):
     assert OURS in again.report
 
 
+def test_the_history_has_the_short_report(notebook):
+    """IPython renders an error twice in its cell; all frames take long to render."""
+    notebook.run(FAILING)
+    ran = notebook.run(infer("double"))
+    shell = notebook.shell
+    kept = shell.history_manager.exceptions[shell.execution_count - 1]
+
+    assert ran.report.strip() == "\n".join(kept["traceback"]).strip()
+
+
 def test_an_error_that_is_raised_again_is_short_again(notebook):
     """Only showing an error again shows all frames."""
     notebook.run(FAILING)
