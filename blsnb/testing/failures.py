@@ -17,12 +17,19 @@ _NO_NAME = re.compile(r"[^\w.-]+")
 _MAX_NAME = 120
 
 
-def trees(runs: Sequence[Run]) -> str:
-    """Return the newest runs as trees of calls, with their notes."""
+def trees(runs: Sequence[Run], are_all: bool) -> str:
+    """Return the newest runs as trees of calls, with their notes.
+
+    Parameters
+    ----------
+    are_all
+        Whether they are all runs of the test; else the server has dropped some.
+    """
     from blsnb.views.tree import tree
 
     left_out = len(runs) - _MAX_RUNS
-    before = [f"… {left_out} earlier runs\n"] if left_out > 0 else []
+    others = "" if are_all else ", and others that the server no longer keeps"
+    before = [f"… {left_out} earlier runs{others}\n"] if left_out > 0 else []
     return "\n".join([*before, *(f"{tree(run.trace)}\n" for run in runs[-_MAX_RUNS:])])
 
 

@@ -140,7 +140,7 @@ def _sections(
 
     try:
         runs = server.runs_of_test
-        text = failures.trees(runs)
+        text = failures.trees(runs, server.keeps_all_runs)
         if runs:
             text += _kept(item, runs, call.excinfo and call.excinfo.value)
     except Exception as error:

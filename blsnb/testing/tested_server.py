@@ -54,6 +54,13 @@ class TestedServer(Server):
         new = (run for run in self.runs if run.id not in self._earlier)
         return [run for run in new if run.trace.spans]
 
+    @property
+    def keeps_all_runs(self) -> bool:
+        """Whether the server has dropped no run of the test; the oldest go first."""
+        kept = self.runs
+        is_full = len(kept) >= self._parts.recorder.keep_runs
+        return not is_full or any(run.id in self._earlier for run in kept)
+
     def stand_in(
         self,
         name: str,

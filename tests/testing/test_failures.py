@@ -117,6 +117,22 @@ def test_many_runs_are_left_out_and_counted(run_tests):
 
 
 @pytest.mark.usefixtures("models")
+def test_runs_that_are_no_longer_kept_are_not_counted(run_tests):
+    """Their number is unknown: the server keeps the newest."""
+    body = """
+    def test_it(triton_infer):
+        for _ in range(60):
+            triton_infer("inner", X)
+        assert False
+    """
+    result = run_tests(body, SERVED)
+
+    result.stdout.fnmatch_lines(
+        ["… 45 earlier runs, and others that the server no longer keeps"]
+    )
+
+
+@pytest.mark.usefixtures("models")
 def test_a_fixture_that_fails_shows_its_runs_too(run_tests):
     """They were made in the test's set-up."""
     body = """
@@ -196,7 +212,7 @@ def test_a_page_that_cannot_be_written_does_not_end_the_session(run_tests, pytes
 def test_a_run_that_cannot_be_shown_does_not_end_the_session(run_tests, monkeypatch):
     """The failure of the test itself is reported."""
 
-    def fail(runs):
+    def fail(*runs):
         raise ZeroDivisionError("no tree")
 
     monkeypatch.setattr(failures, "trees", fail)
