@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,13 +71,22 @@ class Artefacts:
         return paths
 
     def _name(self, test: str) -> str:
-        base = _NO_NAME.sub("-", test).strip("-")[-_MAX_NAME:]
+        base = _file_name(test)
         name, number = base, 1
         while name in self._names:
             number += 1
             name = f"{base}-{number}"
         self._names.add(name)
         return name
+
+
+def _file_name(test: str) -> str:
+    """Return a name that processes which share the folder give to one test only."""
+    name = _NO_NAME.sub("-", test).strip("-")
+    parameters = test.partition("[")[2].removesuffix("]")
+    if len(name) <= _MAX_NAME and not _NO_NAME.search(parameters):
+        return name
+    return f"{name[-_MAX_NAME:]}-{zlib.crc32(test.encode()):08x}"
 
 
 def _suffixes(count: int) -> Iterator[str]:
