@@ -102,6 +102,31 @@ def test_a_stubborn_model_on_a_worker_ends(server, ctrl_c, options):
     assert [2, 4] == server.infer("stubborn", X)["Y"].tolist()
 
 
+@pytest.fixture
+def traced():
+    """All threads are traced, as by a debugger."""
+
+    def trace(frame, event, argument):
+        return trace
+
+    before = sys.gettrace(), threading.gettrace()
+    threading.settrace(trace)
+    sys.settrace(trace)
+    yield
+    sys.settrace(before[0])
+    threading.settrace(before[1])
+
+
+@pytest.mark.usefixtures("traced")
+def test_a_stubborn_model_ends_while_its_thread_is_traced(server, ctrl_c):
+    """It is interrupted in its Python code, each time for a moment."""
+    server.define("stubborn", cell(STUBBORN), config=OWN_THREAD)
+
+    ctrl_c.expect(lambda: server.infer("stubborn", STOP))
+
+    assert until(lambda: not running(server, "stubborn"))
+
+
 def test_an_execution_that_goes_on_is_shown_after_an_unload(server, ctrl_c, lock):
     """The run says when it ended."""
     server.define("holder", cell(HOLDING, asynchronous=True), config=CONFIG)

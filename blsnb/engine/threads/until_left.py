@@ -90,8 +90,7 @@ def prepare(
         frames = list(filter(is_due, _outwards(frame)))
         _start(thread_id, _Repeated(kind, frames, is_due))
         return kind if _tool() is None else None
-    # A chained one would be pending while the model is in native code.
-    return kind if async_exception.is_traced() else _chained(kind, thread_id, is_due)
+    return _chained(kind, thread_id, is_due)
 
 
 def resume(coroutine: Any, kind: type[BaseException]) -> None:
