@@ -29,7 +29,9 @@ class Applicable(Protocol):
 
 
 class ApplyButton:
-    """A button that is enabled while something differs, and a sentence beside it.
+    """A button, and a sentence about what it changes or has changed.
+
+    The button stays: a cell may define a model again after its plan was applied.
 
     Parameters
     ----------
@@ -56,7 +58,6 @@ class ApplyButton:
             self.button.disabled = True
             self._say(str(error))
             return
-        self.button.disabled = not changes
         self._say(f"To be applied: {changes}." if changes else _EQUAL)
 
     def document(self) -> str:
@@ -73,11 +74,11 @@ class ApplyButton:
         try:
             changes = self._plan.changes(self._plan.apply())
         except (BlsnbError, KeyboardInterrupt) as error:
-            # Nothing was changed: a click may try again.
-            self.button.disabled = False
             self._say(str(error) or "Interrupted: nothing was changed.", is_error=True)
-            return
-        self._say(f"Applied: {changes}." if changes else _EQUAL)
+        else:
+            self._say(f"Applied: {changes}." if changes else _EQUAL)
+        finally:
+            self.button.disabled = False
 
     def _say(self, text: str, *, is_error: bool = False) -> None:
         self.status.value = sentence(text, is_error=is_error)

@@ -96,7 +96,7 @@ TWO_PLAN = (
 
 
 def test_a_click_applies_a_plan(double, buttons):
-    """The words beside the button say what changed; nothing is left to change."""
+    """The words beside the button say what changed."""
     [shown] = double.run(f"plan = {TWO_PLAN}\nplan").outputs[-1:]
     [found] = buttons
 
@@ -105,12 +105,26 @@ def test_a_click_applies_a_plan(double, buttons):
     assert "To be applied: double 2 instances." in found.status.value
     found.button.click()
     assert "Applied: double 2 instances." in found.status.value
-    assert found.button.disabled
     [group] = default.server().config("double")["instance_group"]
     assert 2 == group["count"]
 
 
-def test_the_button_of_an_applied_plan_is_disabled(double, buttons):
+def test_a_click_applies_a_plan_again_after_its_change_was_undone(double, buttons):
+    """The button of the first display is enabled after each click."""
+    observed = double.run("%triton config double").stdout
+    double.run(f"plan = {TWO_PLAN}\nplan")
+    [found] = buttons
+    found.button.click()
+    double.run(f"%%triton_config double\n{observed}")
+    assert 1 == default.server().config("double")["instance_group"][0]["count"]
+    assert not found.button.disabled
+    found.button.click()
+
+    assert "Applied: double 2 instances." in found.status.value
+    assert 2 == default.server().config("double")["instance_group"][0]["count"]
+
+
+def test_a_click_on_an_applied_plan_says_that_nothing_differs(double, buttons):
     """A second display of the plan compares with the models as they are then."""
     double.run(f"plan = {TWO_PLAN}\nplan")
     double.run("plan.apply()")
@@ -118,7 +132,7 @@ def test_the_button_of_an_applied_plan_is_disabled(double, buttons):
     [first, second] = buttons
     first.button.click()
 
-    assert second.button.disabled
+    assert not second.button.disabled
     for each in buttons:
         assert "The models have this configuration." in each.status.value
 
