@@ -111,6 +111,11 @@ def _observed(
         observe(alone, meter.computing_ns, sized(configs)),
         observe(batched, meter.computing_ns, sized(configs)),
     )
+    if request.model_name not in models:
+        raise BlsnbError(
+            f"no request of the calibration to {request.model_name!r} succeeded in "
+            f"duration_s={duration_s:g}; expected a longer duration"
+        )
     loops = [
         _loop(parts, request, clients, duration_s, mix.lengths) for clients in _CLIENTS
     ]

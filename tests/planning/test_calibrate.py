@@ -217,6 +217,14 @@ def test_a_calibration_with_failures_is_refused(server):
         observed(server, "double", ROW)
 
 
+def test_a_calibration_that_ends_before_its_first_request_is_refused(server):
+    """As on a machine with other work; the text names the duration."""
+    server.define("double", DOUBLE, config=CONFIG)
+
+    with pytest.raises(BlsnbError, match="'double' succeeded in duration_s=1e-09; exp"):
+        server.plan("double", X, duration_s=1e-9, **LOAD)
+
+
 def test_a_batch_of_a_client_is_planned_as_a_batch(server):
     """Whether or not its model has a batcher."""
     server.define("double", EACH, config=BATCHING)
