@@ -15,7 +15,7 @@ _NO_LOOP = (
     "this kernel cannot debug a call for the page: "
     "run.replay(call, debug=True) in a cell does it"
 )
-_BUSY = "a cell is running: interrupt it or wait"
+_BUSY = "a cell was running: wait for its end or interrupt it, then try again"
 _INTERRUPTED = "the call was interrupted"
 
 

@@ -10,6 +10,7 @@ import { Inspector } from "./inspector.ts";
 import type { Kernel } from "./kernel.ts";
 import { commandEverywhere, type Command } from "./keys.ts";
 import { Panes } from "./panes.ts";
+import { pressedIn } from "./press.ts";
 import type { Row } from "./rows.ts";
 import type { Hover, Selection, Session, Tip } from "./session.ts";
 import { Skin } from "./skin.ts";
@@ -50,6 +51,9 @@ export class Frame implements Session {
   #room = 0;
   #selected = new Selected();
   #stops: (() => void)[] = [];
+  #isPressed: () => boolean;
+  /** The store that is drawn after the pointer is released; null if none waits. */
+  #late: Store | null = null;
 
   constructor(options: FrameOptions) {
     this.#options = options;
@@ -73,6 +77,7 @@ export class Frame implements Session {
     this.#root = h("div", { class: "view" }, above, this.#tip.element, this.#announcer.element);
     this.#help = new Help(this.#root, () => this.#timeline.focus());
     this.#skin = new Skin(this.#root);
+    this.#isPressed = pressedIn(this.#root, () => this.#late && this.show(this.#late));
     this.#root.addEventListener("keydown", (event) => this.#key(event));
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);
@@ -105,8 +110,7 @@ export class Frame implements Session {
 
   /** Show the calls in the store; the element must be in the page. */
   draw(): void {
-    this.trace = new Trace(this.#options.store);
-    this.#draw();
+    this.show(this.#late ?? this.#options.store);
   }
 
   #draw(): void {
@@ -134,12 +138,17 @@ export class Frame implements Session {
     this.#drawGraph();
   }
 
-  /** Show another store of the same run; selection and zoom stay. */
+  /** Show a store of the same run; selection and zoom stay. */
   show(store: Store): void {
+    // What is replaced below a pressed pointer gets no click.
+    this.#late = this.#isPressed() ? store : null;
+    if (this.#late) return;
+    const isOther = store !== this.#options.store;
     this.#options.store = store;
-    this.draw();
+    this.trace = new Trace(store);
+    this.#draw();
     // The kernel has connected it by now.
-    this.#inspector.reach();
+    if (isOther) this.#inspector.reach();
   }
 
   connect(kernel: Kernel | null, onSelect: FrameOptions["onSelect"]): void {
@@ -218,6 +227,7 @@ export class Frame implements Session {
   }
 
   dispose(): void {
+    this.#late = null;
     for (const stop of this.#stops) stop();
     this.#graph.dispose();
     this.#timeline.dispose();

@@ -9,7 +9,6 @@ import { factsOfCalls, manyCalls } from "./inspectcalls.ts";
 import { manyModels } from "./inspectmodels.ts";
 import { factsOfCall, oneCall } from "./inspectcall.ts";
 import type { Selection, Session } from "./session.ts";
-import { pressedIn } from "./press.ts";
 import { ProfilePart } from "./inspectprofile.ts";
 import { TensorList } from "./tensors.ts";
 
@@ -30,7 +29,6 @@ export class Inspector {
   #facts = "";
   #drawn = -Infinity;
   #stop: () => void;
-  #isPressed = pressedIn(this.element, () => this.draw());
 
   constructor(session: Session) {
     this.#session = session;
@@ -46,7 +44,6 @@ export class Inspector {
     const facts = this.#factsOf(selection);
     if (facts === this.#facts) return;
     const sameSubject = facts.split("\n")[0] === this.#facts.split("\n")[0];
-    if (sameSubject && this.#isPressed()) return;
     const running = trace.header.run.state === "running";
     if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
     this.#drawn = performance.now();

@@ -1,6 +1,7 @@
 /** A pointer that is pressed in an element: what is replaced meanwhile gets no click. */
 
-const ENDS = ["pointerup", "pointercancel"];
+/** A menu that opens may swallow the release. */
+const ENDS = ["pointerup", "pointercancel", "contextmenu"];
 
 /**
  * Return whether the pointer is pressed in an element.

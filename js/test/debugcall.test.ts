@@ -168,20 +168,3 @@ test("a kernel that is lost while the call is stopped leaves a sentence and no b
   assert.equal(said(view), "the kernel that ran this is gone");
   assert.equal(button(view), undefined);
 });
-
-test("the inspector of a running call changes after the pointer is released, not before the click", async () => {
-  const view = new View(stored(Flag.RUNNING));
-  const before = view.root.querySelector(".inspector h3")!;
-  const inspector = view.find(".inspector");
-
-  inspector.dispatchEvent(new Event("pointerdown", { bubbles: true, composed: true }));
-  view.frame.show(stored());
-  nextFrame();
-  assert.equal(view.root.querySelector(".inspector h3"), before, "still pressed");
-
-  inspector.dispatchEvent(new Event("pointerup", { bubbles: true, composed: true }));
-  assert.equal(view.root.querySelector(".inspector h3"), before, "the click follows");
-  mock.timers.tick(1);
-  nextFrame();
-  assert.equal(view.root.querySelector(".inspector h3") === before, false);
-});

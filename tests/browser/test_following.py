@@ -228,6 +228,21 @@ def test_tensors_of_a_running_call_are_queried_again_but_not_at_each_change(own_
     assert [0, 4, 8] == asked
 
 
+def test_a_click_that_lasts_until_rows_have_come_is_not_lost(live, page):
+    """The row of the running call is drawn anew for each; so is its triangle."""
+    view = View(page)
+    live.send(running(5))
+    triangle = view.row("walk").locator(".triangle").bounding_box()
+    page.mouse.move(triangle["x"] + 4, triangle["y"] + 4)
+    page.mouse.down()
+    live.send(running(6))
+    live.send(running(7))
+    page.mouse.up()
+
+    expect(view.rows).to_have_count(1)
+    expect(view.element).to_contain_text("8 calls")
+
+
 def test_a_drag_continues_in_a_replaced_output(page):
     """It ends when the button is released."""
     live, view = Page(page, rendered=False), View(page)

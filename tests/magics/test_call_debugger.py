@@ -20,6 +20,7 @@ from blsnb.views.live import connection as widget
 from blsnb.views.live.queries import QueryError
 
 X = {"X": np.array([1, 2], np.float32)}
+BUSY = "a cell was running: wait for its end or interrupt it, then try again"
 
 
 class Loop:
@@ -149,7 +150,7 @@ def test_while_a_cell_runs_the_call_is_refused_at_once(runs, run, loop, sent):
     """Also if the cell begins, and awaits something, before the loop is free."""
     runs.main.begin_cell()
     click(runs, run)
-    assert ("busy", "a cell is running: interrupt it or wait") == refusal(sent[0])
+    assert ("busy", BUSY) == refusal(sent[0])
 
     runs.main.end_cell()
     click(runs, run)
