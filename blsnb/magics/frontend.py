@@ -297,21 +297,29 @@ def on_main_thread(call: Callable[[], None]) -> None:
         _runs.main.submit(call)
 
 
-def call_interruptibly(call: Callable[[], None]) -> None:
-    """Call a function of a widget so that Ctrl-C ends it.
+def call_interruptibly(
+    call: Callable[[], None],
+    meanwhile: Callable[[Callable[[], None]], None] = lambda work: work(),
+) -> None:
+    """Call a function of a page so that Ctrl-C ends it.
 
     Pages send the messages of widgets to threads of their own, which no interrupt
     reaches. It is called between cells on the kernel's main thread, as a cell is, or at
     once while a cell runs, which Ctrl-C then ends.
+
+    Parameters
+    ----------
+    meanwhile
+        Calls it while a cell runs, possibly on another thread.
     """
     if _runs is None:
-        call()
+        meanwhile(call)
         return
     main = _runs.main
 
     def run() -> None:
         if not main.is_free:
-            call()
+            meanwhile(call)
             return
         with contextlib.suppress(KeyboardInterrupt), main.taken():
             call()

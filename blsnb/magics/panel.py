@@ -39,6 +39,7 @@ def _host() -> Host:
         partial(frontend.note_run, in_page=True),
         frontend.debug,
         frontend.on_main_thread,
+        frontend.call_interruptibly,
     )
 
 

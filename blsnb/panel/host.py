@@ -35,6 +35,8 @@ class Host:
         returns a sentence; or raises `QueryError`.
     on_main_thread
         Calls a function on the thread that may execute calls in the debugger.
+    interruptibly
+        Calls a function so that Ctrl-C ends it; while a cell runs with the second one.
     """
 
     started: Callable[[], Server | None]
@@ -43,6 +45,7 @@ class Host:
     connect_run: Callable[[Run], None]
     debug: Callable[[str, int], str]
     on_main_thread: Work
+    interruptibly: Callable[[Callable[[], None], Work], None]
 
     def parts(self) -> ServerParts | None:
         """Return the parts of the default server if it is open."""

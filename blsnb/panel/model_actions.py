@@ -18,6 +18,7 @@ _MAX_NAME = 1024
 _WIDTHS = range(200, 4001)
 """Valid widths of the drawing in pixels."""
 _MAX_FINDINGS = 100
+LOAD = "load"
 Action = Callable[[Host, str, Buffer], Message]
 
 
@@ -47,6 +48,8 @@ def act_on_model(host: Host, query: Message, buffer: Buffer) -> Message:
         raise QueryError("gone", f"this kernel has no model {name!r}")
     try:
         return action(host, name, buffer)
+    except KeyboardInterrupt:
+        raise QueryError("refused", f"{name}: interrupted") from None
     except (BlsnbError, OSError, ValueError) as error:
         raise QueryError("refused", str(error)) from error
 
@@ -105,7 +108,7 @@ def _line(subcommand: str, *, run: bool) -> Action:
 
 
 MODEL_ACTIONS: Mapping[str, Action] = {
-    "load": _load,
+    LOAD: _load,
     "unload": _unload,
     "open": _open,
     "edit": _edit,

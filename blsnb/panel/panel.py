@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from blsnb.engine.threads.watcher import Watcher
@@ -13,10 +13,10 @@ from blsnb.errors import OutOfResourcesError
 from blsnb.panel.changes import Rows
 from blsnb.panel.connection import PanelConnection
 from blsnb.panel.host import Host
-from blsnb.panel.model_actions import MODEL_ACTIONS, act_on_model, show_graph
+from blsnb.panel.model_actions import LOAD, MODEL_ACTIONS, act_on_model, show_graph
 from blsnb.panel.model_rows import ModelRows
 from blsnb.panel.note_rows import NoteRows
-from blsnb.panel.run_actions import DEBUG, RUN_ACTIONS, act_on_run
+from blsnb.panel.run_actions import DEBUG, REPLAY, RUN_ACTIONS, act_on_run
 from blsnb.panel.run_rows import LogRows, RunRows
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import Message, check
@@ -52,6 +52,7 @@ class Panel:
         self._notes = NoteRows()
         self._connections: dict[str, PanelConnection] = {}
         self._workers = Workers(1, "blsnb panel answers", keep_idle=1)
+        self._models_workers = Workers(1, "blsnb panel models", keep_idle=1)
         self._watcher: Watcher | None = None
         self._watched_ns = 0
 
@@ -63,7 +64,11 @@ class Panel:
             self._answer,
             self._watch,
             self._workers.run,
-            {DEBUG: self._host.on_main_thread},
+            {
+                DEBUG: self._host.on_main_thread,
+                LOAD: self._run_model,
+                REPLAY: self._run_model,
+            },
         )
         self._connections[comm.comm_id] = connection
         comm.on_msg(lambda each: connection.receive(each["content"]["data"]))
@@ -77,6 +82,11 @@ class Panel:
         self._connections.clear()
         self._stop(_END_S)
         self._workers.shutdown(cancel_futures=True)
+        self._models_workers.shutdown(cancel_futures=True)
+
+    def _run_model(self, call: Callable[[], None]) -> None:
+        """Call what runs code of models, which Ctrl-C has to end."""
+        self._host.interruptibly(call, self._models_workers.run)
 
     def _answer(self, query: Message, buffer: Buffer) -> Message:
         check(query, "action")

@@ -25,6 +25,7 @@ _MAX_HTML = 8 << 20
 _SUFFIX = ".blsrun"
 DEBUG = "debug"
 """Name of the action that executes a run's call again on the main thread."""
+REPLAY = "replay"
 Action = Callable[[Host, RunRecord, Message, Buffer], Message]
 
 
@@ -47,6 +48,8 @@ def act_on_run(host: Host, query: Message, buffer: Buffer) -> Message:
     record = _record(host, query, "run")
     try:
         return RUN_ACTIONS[query["name"]](host, record, query, buffer)
+    except KeyboardInterrupt:
+        raise QueryError("refused", "the run was interrupted") from None
     except (BlsnbError, OSError, ValueError) as error:
         raise QueryError("refused", str(error)) from error
 
@@ -138,7 +141,7 @@ def _save(host: Host, record: RunRecord, _: Message, buffer: Buffer) -> Message:
 RUN_ACTIONS: Mapping[str, Action] = {
     "view": _view,
     "compare": _compare,
-    "replay": _replay,
+    REPLAY: _replay,
     DEBUG: _debug,
     "pin": _pin,
     "unpin": _unpin,

@@ -77,21 +77,26 @@ def loop():
 
 
 @pytest.fixture
-def panel(server, connected, loop):
+def host(server, connected, loop):
     def line(subcommand, name):
         return f"%triton {subcommand} {name}"
 
     def debug(run, call):
         return f"{run} call {call} on {threading.current_thread().name}"
 
-    host = Host(
+    return Host(
         lambda: server,
         lambda _: ["one", "two"],
         line,
         connected.append,
         debug,
         loop.append,
+        lambda call, meanwhile: meanwhile(call),
     )
+
+
+@pytest.fixture
+def panel(host):
     panel = Panel(host)
     yield panel
     panel.close()
