@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import ipywidgets
 import pytest
 import waiting
 from spans import JSON, message, request
@@ -35,8 +36,14 @@ def add(store: SpanStore, *numbers: int, **fields: str) -> None:
 
 def shown(watch: Watch) -> list[str]:
     """Return the descriptions of the visible rows."""
+    return [button.description for button in listed(watch)]
+
+
+def listed(watch: Watch) -> list[ipywidgets.Button]:
+    """Return the buttons of the visible rows, from top to bottom."""
     buttons = watch.widget()._buttons
-    return [b.description for b in buttons if b.layout.display != "none"]
+    seen = [each for each in buttons if each.layout.display != "none"]
+    return sorted(seen, key=lambda each: int(each.layout.order))
 
 
 def test_new_requests_appear(watch, store):
@@ -69,6 +76,36 @@ def test_a_click_opens_the_view(watch, store):
     [output] = widget._output.outputs
     assert {"text/html", "text/plain"} <= output["data"].keys()
     assert "first" in output["data"]["text/plain"]
+
+
+def test_a_click_opens_the_request_that_was_clicked(watch, store):
+    """Others take the rows before the kernel receives the click."""
+    add(store, 1, name="first")
+    widget = watch.widget()
+    widget.refresh()
+    [button] = listed(watch)
+    add(store, *range(2, 2 + MAX_ROWS), name="later")
+    widget.refresh()
+    assert button not in listed(watch)
+    button.click()
+
+    [output] = widget._output.outputs
+    assert "first" in output["data"]["text/plain"]
+
+
+def test_tab_reaches_the_rows_of_a_stopped_list_from_top_to_bottom(watch, store):
+    """While it is live, a button stays with its request, wherever its row is."""
+    add(store, 1)
+    widget = watch.widget()
+    widget.refresh()
+    add(store, *range(2, 30))
+    widget.refresh()
+    add(store, 30)
+    widget.refresh()
+    assert [str(n) for n in range(MAX_ROWS)] == [b.layout.order for b in listed(watch)]
+    widget._live.value = False
+
+    assert widget._buttons[:MAX_ROWS] == listed(watch)
 
 
 def test_a_stopped_list_stands_still(watch, store):

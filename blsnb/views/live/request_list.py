@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from functools import partial
+from collections import deque
+from collections.abc import Callable, Collection
 from html import escape
 from typing import Any
 
@@ -44,7 +44,6 @@ class RequestList(ipywidgets.VBox):
         self._rows = rows
         self._open_view = open_view
         self._lock = threading.Lock()
-        self._ids: list[str] = []
         self._ended = False
         self._summary = ipywidgets.HTML()
         self._head = ipywidgets.HTML()
@@ -55,7 +54,14 @@ class RequestList(ipywidgets.VBox):
         )
         self._order = ipywidgets.Dropdown(options=[NEWEST, SLOWEST])
         self._live = ipywidgets.ToggleButton(value=True, description="Live")
-        self._buttons = [self._button(number) for number in range(MAX_ROWS)]
+        # Twice as many: a click that was made before its row left still opens it.
+        self._buttons = [self._button() for _ in range(2 * MAX_ROWS)]
+        self._ids: dict[ipywidgets.Button, str] = {}
+        """The request of each button, also after its row has left."""
+        self._used: dict[str, ipywidgets.Button] = {}
+        """The buttons in the list, by request."""
+        self._free = deque(self._buttons)
+        """The other ones; those that left the list first are used again first."""
         self._listed = ipywidgets.VBox(self._buttons)
         self._listed.add_class("blsnb-requests")
         self._head.add_class("blsnb-requests-head")
@@ -78,9 +84,9 @@ class RequestList(ipywidgets.VBox):
         bar.layout.flex_flow = "row wrap"
         return bar
 
-    def _button(self, number: int) -> ipywidgets.Button:
+    def _button(self) -> ipywidgets.Button:
         button = ipywidgets.Button(layout={"width": "100%", "display": "none"})
-        button.on_click(partial(self._open, number))
+        button.on_click(self._open)
         return button
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
@@ -111,22 +117,38 @@ class RequestList(ipywidgets.VBox):
         with self._lock:
             summary, head, rows = self._read()
             self._head.value = f"<pre>{escape(head)}</pre>" if rows else ""
-            self._ids = [run_id for run_id, _ in rows]
             self._summary.value = escape(summary if rows else f"{summary} {_EMPTY}")
-            for number, button in enumerate(self._buttons):
-                shown = number < len(rows)
-                button.description = rows[number][1] if shown else ""
-                button.layout.display = "" if shown else "none"
+            self._assign([run_id for run_id, _ in rows])
+            for number, (run_id, text) in enumerate(rows):
+                button = self._used[run_id]
+                button.description = text
+                button.layout.order, button.layout.display = str(number), ""
+            for button in self._free:
+                button.layout.display = "none"
 
-    def _open(self, number: int, _: object) -> None:
-        if number < len(self._ids):
-            document = self._open_view(self._ids[number])
-            shown = {"output_type": "display_data", "data": document, "metadata": {}}
-            self._output.outputs = (shown,)
+    def _assign(self, run_ids: Collection[str]) -> None:
+        """Give each request a button, which it keeps while it is in the list.
+
+        The buttons of a list that stands still are in its order, as Tab reaches them.
+        """
+        if self._live.value and not self._ended:
+            gone = [each for each in self._used if each not in run_ids]
+            self._free.extend(map(self._used.pop, gone))
+        else:
+            self._used, self._free = {}, deque(self._buttons)
+        for run_id in run_ids:
+            if run_id not in self._used:
+                self._used[run_id] = self._free.popleft()
+            self._ids[self._used[run_id]] = run_id
+
+    def _open(self, button: ipywidgets.Button) -> None:
+        document = self._open_view(self._ids[button])
+        shown = {"output_type": "display_data", "data": document, "metadata": {}}
+        self._output.outputs = (shown,)
 
     def end(self) -> None:
         """Show the last requests; the list no longer changes, and stays clickable."""
-        self._show()
         self._ended = True
+        self._show()
         self._live.value = False
         self._live.disabled = True
