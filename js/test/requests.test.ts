@@ -9,6 +9,7 @@ import { filterOf } from "../src/filter.ts";
 import type { Header, TensorEntry } from "../src/header.ts";
 import { sequenceOf } from "../src/sequences.ts";
 import { Store } from "../src/store.ts";
+import { requestFacts } from "../src/requests.ts";
 import { hasFewValues } from "../src/tensors.ts";
 import { Trace } from "../src/trace.ts";
 
@@ -67,6 +68,25 @@ test("the inspector lists fields and parameters, and leads along the sequence", 
   assert.ok(shown().includes("call 3") && shown().includes("sequence_endTrue"), shown());
   view.click(view.find(".inspector [data-focus=previous]"));
   assert.ok(shown().includes("call 1"));
+});
+
+test("beside a baseline the inspector lists the fields that differ, with what they were", () => {
+  const entries = (entry: object): Partial<Header> => ({ ...HEADER, requests: { 0: entry }, response_parameters: {} }) as Partial<Header>;
+  const stored = (entry: object): Store => {
+    const { header, buffer } = encode([call(-1, 0, 0), call(-1, 0, 9)], entries(entry));
+    return Store.of(header, buffer);
+  };
+  const listed = (now: object, before: object): string[] => {
+    const store = stored(now);
+    [store.baseline, store.compared] = [stored(before), { of: Int32Array.of(0, -1), missing: [] }];
+    return requestFacts(new Trace(store), 0).flatMap((each) => [...each.querySelectorAll("tr")].map((row) => row.textContent!));
+  };
+  assert.deepEqual(listed({ priority: "1", version: "2" }, { priority: "1", version: "3" }), ["version2before: 3", "priority1"]);
+  assert.deepEqual(listed({ priority: "1" }, {}), ["priority1before: none"]);
+  assert.deepEqual(listed({}, { priority: "1" }), ["prioritynonebefore: 1"]);
+  assert.deepEqual(listed({ request_id: "a" }, { request_id: "a" }), []);
+  assert.deepEqual(listed({ request_id: "a" }, { request_id: "b" }), ["request_idabefore: b"]);
+  assert.deepEqual(requestFacts(new Trace(stored({ request_id: "a" })), 0), [], "a chip has it");
 });
 
 test("tensors of up to 32 elements are small, others are not", () => {
