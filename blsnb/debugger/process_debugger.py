@@ -35,6 +35,8 @@ class Stop(NamedTuple):
     """Waits until the thread continues."""
     skip: Callable[[], None]
     """Continues the thread's step without a stop."""
+    end: Callable[[], None] = lambda: None
+    """Lets all threads continue, without steps."""
 
 
 _numbers = itertools.count(1 << 30)
@@ -161,6 +163,7 @@ class ProcessDebugger:
                         is_own,
                         lambda: wait(thread, frame, *how, **options),
                         skip,
+                        lambda: resume("*"),
                     )
                 )
 

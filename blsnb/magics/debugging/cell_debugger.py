@@ -17,6 +17,7 @@ from blsnb.debugger.process_debugger import (
     Stop,
     UnknownDebugger,
 )
+from blsnb.engine.request.lifetime import Unwind
 from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.parts.server_parts import parts_of
@@ -129,6 +130,12 @@ class CellDebugger:
         CLOCK.pause()
         try:
             stop.wait()
+        except BaseException as error:
+            # Ctrl-C. The other threads stopped with this one, and continue with it.
+            stop.end()
+            # It meets a model again; the debugger would print it with our frames.
+            if not isinstance(error, Unwind):
+                raise
         finally:
             CLOCK.resume()
         self._try(lambda: steps.resumed(stop.frame))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .cells import AWAITING, PARENT, SYNC, line_of
+from .cells import ASYNC, AWAITING, PARENT, SYNC, line_of, run_of
 
 pytestmark = pytest.mark.notebook
 LIMITED = """import blsnb
@@ -31,3 +31,19 @@ def test_a_pause_is_no_time_of_the_request(off, parent):
     shown = off.run(SHOWN)
 
     assert ["[2.0, 4.0] []\nTrue True\n"] == [each.get("text") for each in shown]
+
+
+def test_an_interrupt_ends_a_request_whose_coroutine_is_stopped(kernel):
+    """No thread stays stopped, no traceback is ours; the next run stops again."""
+    cell = ASYNC.format(name="child")
+    kernel.run(cell)
+    kernel.set_dots(cell, line_of(cell, "self.factor)"))
+    request = kernel.start(run_of("child"))
+    kernel.stop_of(request)
+    kernel.interrupt()
+    shown = kernel.outputs(request, lambda found: False)
+
+    assert ["KeyboardInterrupt"] == [each["ename"] for each in shown if "ename" in each]
+    assert "" == "".join(each["text"] for each in shown if each.get("name") == "stderr")
+    request = kernel.start(run_of("child"))
+    kernel.finish(kernel.stop_of(request), request)
