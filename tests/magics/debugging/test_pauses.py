@@ -33,9 +33,10 @@ def test_a_pause_is_no_time_of_the_request(off, parent):
     assert ["[2.0, 4.0] []\nTrue True\n"] == [each.get("text") for each in shown]
 
 
-def test_an_interrupt_ends_a_request_whose_coroutine_is_stopped(kernel):
+@pytest.mark.parametrize("model", [SYNC, ASYNC], ids=["function", "coroutine"])
+def test_an_interrupt_ends_a_request_that_is_stopped(kernel, model):
     """No thread stays stopped, no traceback is ours; the next run stops again."""
-    cell = ASYNC.format(name="child")
+    cell = model.format(name="child")
     kernel.run(cell)
     kernel.set_dots(cell, line_of(cell, "self.factor)"))
     request = kernel.start(run_of("child"))
