@@ -299,7 +299,7 @@ def on_main_thread(call: Callable[[], None]) -> None:
 
 def call_interruptibly(
     call: Callable[[], None],
-    meanwhile: Callable[[Callable[[], None]], None] = lambda work: work(),
+    during_cell: Callable[[Callable[[], None]], None] = lambda work: work(),
 ) -> None:
     """Call a function of a page so that Ctrl-C ends it.
 
@@ -309,17 +309,17 @@ def call_interruptibly(
 
     Parameters
     ----------
-    meanwhile
+    during_cell
         Calls it while a cell runs, possibly on another thread.
     """
     if _runs is None:
-        meanwhile(call)
+        during_cell(call)
         return
     main = _runs.main
 
     def run() -> None:
         if not main.is_free:
-            meanwhile(call)
+            during_cell(call)
             return
         with contextlib.suppress(KeyboardInterrupt), main.taken():
             call()

@@ -91,7 +91,7 @@ def host(server, connected, loop):
         connected.append,
         debug,
         loop.append,
-        lambda call, meanwhile: meanwhile(call),
+        lambda call, during_cell: during_cell(call),
     )
 
 
