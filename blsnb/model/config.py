@@ -158,12 +158,14 @@ class ModelConfig:
         """Return the instances of a normalised configuration.
 
         A GPU group has ``count`` instances for each device; as on Triton, instances
-        with the same number share a name.
+        with the same number share a name. A passive group, whose instances receive no
+        requests, has none.
         """
         check_count(self._message)
         return [
             InstanceSpec(f"{group.name}_{number}", _kind(group), device, settings)
             for group in self.instance_groups
+            if not group.passive
             for settings in [_settings(group)]
             for number in range(group.count)
             for device in _devices(group)

@@ -130,7 +130,8 @@ class ModelDirectory(NamedTuple):
             if not file.is_file() and not file.is_dir():
                 # Opening a pipe could block forever.
                 raise OSError(errno.EINVAL, "Not a file")
-            text = file.read_text(encoding="utf-8", errors="surrogateescape")
+            # A lone carriage return ends no line, and so no comment.
+            text = file.read_bytes().decode("utf-8", "surrogateescape")
         except OSError as error:
             raise _unreadable(file, error) from error
         try:

@@ -209,11 +209,18 @@ READ = {
         "input [ { }, ]",
     ],
     "list-on-a-non-repeated-scalar": ["max_batch_size: [ 1 ]"],
-    "comments": ["# one\nbackend: 'python' # two", "// one\nbackend: 'python'"],
+    "comments": [
+        "# one\nbackend: 'python' # two",
+        "// one\nbackend: 'python'",
+        "# one\rbackend: 2\r\nbackend: 'python'",
+        "backend: 'python' # one\0two\n",
+    ],
     "strings": [
         "backend: \"py\" 'th'\n'on' parameters { key: 'ä\\n\\x41' value { "
         "string_value: '\\101\\t\"' } }",
         "backend: 'pyth\non'",
+        "backend: 'python' parameters { key: 'a\rb' }",
+        "backend: 'python' parameters { key: 'a\0b' }",
         "backend: python",
     ],
     "ints": [
@@ -273,3 +280,36 @@ def test_how_a_configuration_is_read(agree, beside, name):
         return [each if each[0] is None else each[::2] for each in answers]
 
     agree(case)
+
+
+RUNTIMES = {
+    "missing": ["nope.so", " ", "1/../nope", "/lib/libc.so.6", "libtriton_nope.so"],
+    "another file": ["config.pbtxt", "1", "short"],
+}
+
+
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_a_runtime_that_is_not_the_library_of_the_backend(agree, beside, name):
+    """It is searched in the model's folders, and in that of the backend."""
+
+    def case(target):
+        files = {"short": b"x"}
+        texts = [f"{PLAIN} runtime: '{each}' # {'-' * 64}" for each in RUNTIMES[name]]
+        return [load(beside(target), "m", text, files=files) for text in texts]
+
+    agree(case)
+
+
+def test_a_runtime_is_searched_before_other_checks(agree, beside):
+    """Of an unknown backend, too, and before instance groups are checked."""
+    texts = (
+        "runtime: 'x.so' instance_group { kind: KIND_CPU gpus: 1 }",
+        "runtime: 'x.so' backend: 'nope'",
+    )
+    agree(lambda target: [load(beside(target), "m", text)[0] for text in texts])
+
+
+def test_metrics_of_models_are_an_unknown_field(agree, beside):
+    """The release beside the tests has no model_metrics."""
+    text = f"{PLAIN} model_metrics {{ }}"
+    agree(lambda target: load(beside(target), "m", text)[0])

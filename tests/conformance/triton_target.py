@@ -26,6 +26,8 @@ from .targets import REPOSITORIES, Answer, Failure, Request
 T = TypeVar("T")
 CALL_S = 120.0
 LIVES = 6
+BACKENDS = "/opt/tritonserver/backends"
+"""Folder of the backends of a server that is not told another one."""
 MORTAL = ["--disable-auto-complete-config"]
 """Arguments of a server whose models are complete: each loads with one process less."""
 
@@ -165,7 +167,8 @@ class TritonTarget(OverGrpc):
             text = text.replace(str(repository), "<repo>")
         # Its line numbers, if any, are those of the server's own file.
         own = re.escape(self._backends) + r"/python/(triton_python_backend_utils\.py)"
-        return re.sub(own + r"(?:\(\d+\))?", r"<backend>/\1", text)
+        text = re.sub(own + r"(?:\(\d+\))?", r"<backend>/\1", text)
+        return text.replace(self._backends, BACKENDS)
 
     def close(self) -> None:
         """Stop the server and remove its repository."""

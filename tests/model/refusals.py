@@ -52,6 +52,13 @@ POLL = (
         f"{PLAIN} max_batch_size: -1",
         "'max_batch_size' must be non-negative value for m",
     ),
+    Refusal(
+        "agent",
+        f"{PLAIN} model_repository_agents {{ agents {{ name: 'a' }} "
+        "agents { name: 'b' } }",
+        "unable to find 'libtritonrepoagent_a.so' for repo agent 'a', searched: "
+        "/opt/tritonserver/repoagents",
+    ),
     Refusal("2", "platform: 'foo'", "unexpected platform type 'foo' for m"),
     Refusal(
         "3",

@@ -12,6 +12,7 @@ from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.loading.python_instances import InstanceMaker, PythonInstanceMaker
 from blsnb.engine.model_log import LogPlace, LogWriter
 from blsnb.model.config import ModelConfig
+from blsnb.model.rules.plugins import check_runtime
 from blsnb.pb_utils.backend import EngineCalls
 from blsnb.repository.directory import ModelDirectory
 
@@ -62,6 +63,7 @@ class InstanceFactory:
             return BackendInstanceMaker(
                 standin, *version, config, self._engine, bind, KIND, inverse_reshapes
             )
+        check_runtime(config.message, directory.version_dir(number))
         backend = find_backend(config.backend, config.name)
         return BackendInstanceMaker(backend, *version, config, self._engine, bind)
 

@@ -16,6 +16,7 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.completion import check_returned, complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalization import normalise
+from blsnb.model.rules.plugins import check_runtime
 from blsnb.model.rules.validate import validate_create, validate_instances
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import EngineCalls
@@ -158,6 +159,7 @@ class PythonInstanceMaker:
     ) -> list[ModelInstance]:
         engine = self._engine
         gpu_count = engine.placements.gpu_count
+        check_runtime(self.config.message, self._directory.version_dir(self._number))
         _check_stub_names(self.config, engine.release)
         validate_instances(self.config, gpu_count=gpu_count)
         differences = self._check_environment()

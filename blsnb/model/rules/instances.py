@@ -23,6 +23,7 @@ def check_instance_groups(message: Any, gpus: Sequence[int]) -> None:
     core: src/model_config_utils.cc, ValidateInstanceGroup
     """
     check_count(message)
+    _check_active(message)
     kinds = schema().ModelInstanceGroup
     for group in message.instance_group:
         subject = f"instance group {group.name} of model {message.name}"
@@ -37,6 +38,17 @@ def check_instance_groups(message: Any, gpus: Sequence[int]) -> None:
                 f"{subject} and platform {message.platform}specifies profile field "
                 "which is only supported for TensorRT models"
             )
+
+
+def _check_active(message: Any) -> None:
+    """Refuse a model of which no instance receives requests."""
+    groups = message.instance_group
+    if groups and all(group.passive for group in groups):
+        _refuse(
+            f"all instance groups of model {message.name} are passive",
+            "Triton loads the model, and ends with its first request. Remove passive "
+            "from a group.",
+        )
 
 
 def check_count(message: Any) -> None:

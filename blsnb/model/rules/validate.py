@@ -11,6 +11,7 @@ from blsnb.model.backend_fields import ENSEMBLE
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.batching import check_dynamic_batching, check_sequence_batching
 from blsnb.model.rules.instances import check_instance_groups
+from blsnb.model.rules.plugins import check_agents
 from blsnb.model.rules.tensors import check_batch_input_types, check_tensors
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
 
@@ -32,6 +33,7 @@ def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
     """
     message = config.message
     _check_fields(message, release)
+    check_agents(message)
     _check_backend(message)
     if message.max_batch_size < 0:
         _refuse(f"'max_batch_size' must be non-negative value for {message.name}")
@@ -118,13 +120,17 @@ def validate_create(
 
 
 def _check_fields(message: Any, release: Release) -> None:
-    feature = "max_inflight_requests"
-    if message.ensemble_scheduling.max_inflight_requests and not has(feature, release):
-        raise ModelConfigError(
-            "failed to read text proto from config.pbtxt",
-            code="INTERNAL",
-            advice=too_new(feature),
-        )
+    used = {
+        "max_inflight_requests": message.ensemble_scheduling.max_inflight_requests,
+        "model_metrics": message.HasField("model_metrics"),
+    }
+    for feature, is_used in used.items():
+        if is_used and not has(feature, release):
+            raise ModelConfigError(
+                "failed to read text proto from config.pbtxt",
+                code="INTERNAL",
+                advice=too_new(feature),
+            )
 
 
 def _check_backend(message: Any) -> None:

@@ -41,13 +41,14 @@ _ESCAPE = (
     r"\\(?:[abfnrtv\\?'\"]|[0-7]|x[0-9a-fA-F]|u[0-9a-fA-F]{4}"
     r"|U00[01][0-9a-fA-F]{5})"
 )
-_OPEN_DOUBLE = rf'"(?:[^"\\\n]++|{_ESCAPE})*{POSSESSIVE}'
-_OPEN_SINGLE = rf"'(?:[^'\\\n]++|{_ESCAPE})*{POSSESSIVE}"
+# A NUL ends strings and comments, and is then an invalid character.
+_OPEN_DOUBLE = rf'"(?:[^"\\\n\0]++|{_ESCAPE})*{POSSESSIVE}'
+_OPEN_SINGLE = rf"'(?:[^'\\\n\0]++|{_ESCAPE})*{POSSESSIVE}"
 _OCTAL_OR_HEX = r"(?>0[xX][0-9a-fA-F]+|0[0-7]+)"
 _DECIMAL = r"(?>(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
 _NUMBER = rf"(?>{_DECIMAL}(?:[eE][+-]?[0-9]+)?[fF]?)"
 
-_BLANK = rf"(?:[ \t\n\r\v\f]++|#[^\n]*+)*{POSSESSIVE}"
+_BLANK = rf"(?:[ \t\n\r\v\f]++|#[^\n\0]*+)*{POSSESSIVE}"
 _TOKEN = (
     rf"(?P<identifier>[A-Za-z_][A-Za-z0-9_]*)"
     rf"|(?P<string>{_OPEN_DOUBLE}\"|{_OPEN_SINGLE}')"

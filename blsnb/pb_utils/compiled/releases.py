@@ -27,6 +27,7 @@ class Feature(NamedTuple):
 
 
 FEATURES: dict[str, Feature] = {
+    "model_metrics": Feature((24, 11), "model_metrics in a config.pbtxt"),
     # Includes responses that BLS callers receive.
     "response_parameters": Feature((25, 2), "parameters of an InferenceResponse"),
     "iterator_cancel": Feature((25, 4), "cancel() of a ResponseIterator", ("model",)),

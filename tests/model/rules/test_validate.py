@@ -101,3 +101,22 @@ def test_instances_are_refused_before_the_model_completes_its_configuration() ->
         validate_instances(config)
 
     assert validate_instances(normal("input { name: 'X' }")) is None
+
+
+def test_instances_of_a_passive_group_are_not_made() -> None:
+    """They would receive no requests; the other groups keep their names."""
+    config = normal(
+        f"{PLAIN} instance_group {{ passive: true }} instance_group {{ count: 2 }}"
+    )
+
+    assert ["m_1_0", "m_1_1"] == [each.name for each in config.instance_names()]
+
+
+def test_a_model_with_passive_groups_only_is_refused() -> None:
+    """Triton loads it, and ends with its first request."""
+    config = normal(f"{PLAIN} instance_group {{ passive: true }}")
+    with pytest.raises(ModelConfigError) as caught:
+        validate_instances(config)
+
+    assert "all instance groups of model m are passive" == caught.value.message
+    assert "Remove passive from a group" in caught.value.advice

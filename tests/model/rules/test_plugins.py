@@ -1,0 +1,59 @@
+"""Specification of the checks of shared libraries that a configuration names."""
+
+from pathlib import Path
+
+import pytest
+
+from blsnb.errors import ModelConfigError
+from blsnb.model.config import parse_pbtxt
+from blsnb.model.rules.plugins import check_agents, check_runtime
+
+
+def refusal(check, text, *given):
+    """The error of a configuration of a Python model named m."""
+    config = parse_pbtxt(f'name: "m" backend: "python" {text}')
+    with pytest.raises(ModelConfigError) as caught:
+        check(config.message, *given)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "path", ["", "libtriton_python.so", "./../python/libtriton_python.so"]
+)
+def test_the_own_library_of_the_backend_is_accepted(path):
+    """It may be named, also by a path in the folder of backends."""
+    config = parse_pbtxt(f'name: "m" backend: "python" runtime: "{path}"')
+
+    assert check_runtime(config.message, Path("r/m/1")) is None
+
+
+def test_a_backend_in_python_is_searched_beside_the_others():
+    """The text is that of a server whose backends are no links."""
+    error = refusal(check_runtime, 'runtime: "model.py"', Path("r/m/1"))
+
+    assert error.message == (
+        "unable to find Python backend based backend library 'model.py' for model "
+        "'m', searched: '/opt/tritonserver/backends/python/model.py'"
+    )
+    assert ("create", "INVALID_ARG") == (error.stage, error.code)
+
+
+def test_the_library_of_another_backend_is_never_loaded(tmp_path):
+    """The error shows its path, and that blsnb loads none."""
+    (tmp_path / "1").mkdir()
+    library = tmp_path / "own.so"
+    library.write_bytes(b"\x7fELF".ljust(64, b"\0"))
+    error = refusal(check_runtime, 'runtime: "own.so"', tmp_path / "1")
+
+    assert error.message == (
+        f"unable to load shared library: {library}: blsnb loads no shared libraries"
+    )
+    assert "NOT_FOUND" == error.code
+
+
+def test_agents_without_an_agent_are_refused():
+    """Triton fails, or ends; the advice is to leave them out."""
+    error = refusal(check_agents, "model_repository_agents { }")
+
+    assert error.message == "model m has model_repository_agents without an agent"
+    assert "Leave the field out" in error.advice
