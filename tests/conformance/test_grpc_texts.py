@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 import pytest
+from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as pb
 
 from .covering import rows
@@ -274,6 +275,43 @@ def test_a_load_has_parameters(agree, beside, name):
         asked = pb.RepositoryModelLoadRequest(model_name=model)
         put_all(asked.parameters, parameters)
         with line(beside(target), "same") as wire:
+            return wire.call("RepositoryModelLoad", asked)
+
+    agree(case)
+
+
+ABOUT = {
+    "RepositoryModelLoad": pb.RepositoryModelLoadRequest(model_name="net_same\0x"),
+    "ModelReady": pb.ModelReadyRequest(name="net_same\0x"),
+    "ModelMetadata": pb.ModelMetadataRequest(name="net_same\0x"),
+    "ModelConfig": pb.ModelConfigRequest(name="net_same\0x"),
+    "TraceSetting": pb.TraceSettingRequest(model_name="net_same\0x"),
+    "RepositoryModelUnload": pb.RepositoryModelUnloadRequest(model_name="nope\0x"),
+}
+
+
+@pytest.mark.parametrize("method", ABOUT)
+def test_the_name_of_a_model_ends_at_a_nul(agree, beside, method):
+    """What follows is ignored."""
+
+    def case(target):
+        with line(beside(target), "same") as wire:
+            return wire.call(method, ABOUT[method])
+
+    agree(case)
+
+
+@pytest.mark.parametrize("name", ["config", "config\0x"], ids=["value", "name"])
+def test_a_configuration_in_a_load_ends_at_a_nul(agree, beside, name):
+    """What follows is no part of the JSON text; the name of the parameter is whole."""
+
+    def case(target):
+        with line(beside(target), "same_int16") as wire:
+            about = pb.ModelConfigRequest(name="net_same_int16")
+            found = wire.stub.ModelConfig(about).config
+            text = json_format.MessageToJson(found, preserving_proto_field_name=True)
+            asked = pb.RepositoryModelLoadRequest(model_name="net_same_int16")
+            put_all(asked.parameters, {name: f"{text}\0x"})
             return wire.call("RepositoryModelLoad", asked)
 
     agree(case)

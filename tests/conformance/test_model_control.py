@@ -25,6 +25,10 @@ class TritonPythonModel:
         raise ValueError(repr(seen))
 """
 EMPTY = b"class TritonPythonModel: pass"
+RAISING = EMPTY.replace(b"pass", b"execute = lambda self, requests: 1 / %d")
+FILES = {"file:1/model.py": RAISING % 0}
+def given(name="given"):
+    see(bls(name, [], ("A", A), ("B", A)))
 BARE = json.dumps({"backend": "python"})
 '''
 
@@ -51,6 +55,8 @@ REFUSED = {
     "a path that leads out": (
         'pb_utils.load_model("given", BARE, {"file:../model.py": EMPTY})'
     ),
+    "a folder": 'pb_utils.load_model("given", BARE, {"file:1/": b"x"})',
+    "a file as a folder": 'pb_utils.load_model("given", BARE, {"file:1/x/": b"x"})',
     "no version": 'pb_utils.load_model("given", BARE, {"file:model.py": EMPTY})',
     "an empty file": 'pb_utils.load_model("given", BARE, {"file:1/model.py": b""})',
     "a model that does not load": 'pb_utils.load_model("broken_initialize")',
@@ -115,6 +121,26 @@ DONE = {
     files = {"file:1/model.py": SOURCE}
     trial(lambda: pb_utils.load_model("given", declared("SUM"), files))
     see(pb_utils.is_model_ready("given"), bls("given", [], ("A", A), ("B", A)))
+    """,
+    "given files of an equal configuration": """
+    pb_utils.load_model("given", declared("SUM"), FILES); given()
+    pb_utils.load_model("given", declared("SUM"), {"file:1/model.py": SOURCE}); given()
+    """,
+    "given files of another configuration": """
+    pb_utils.load_model("given", declared("SUM"), {"file:1/model.py": SOURCE}); given()
+    pb_utils.load_model("given", declared("DIFFERENCE"), FILES); given()
+    """,
+    "given files, then the folder": """
+    pb_utils.load_model("add", declared("SUM"), FILES); given("add")
+    pb_utils.load_model("add"); add("DIFFERENCE")
+    """,
+    "a path from the root": """
+    files = {"file:/x/../1/model.py": RAISING % 0}
+    trial(lambda: pb_utils.load_model("given", declared("SUM"), files)); given()
+    """,
+    "a configuration among the files": """
+    files = {**FILES, "file:config.pbtxt": bytes(RAISING % 0)}
+    trial(lambda: pb_utils.load_model("given", declared("SUM"), files)); given()
     """,
     "given files, again": """
     trial(lambda: pb_utils.load_model("given", BARE, {"file:2/model.py": EMPTY}))

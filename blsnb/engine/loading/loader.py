@@ -32,10 +32,16 @@ from blsnb.model.normalization import normalise
 from blsnb.model.rules.tensors import check_tensors
 from blsnb.model.rules.validate import validate_poll
 from blsnb.pb_utils.logger import server_event
+from blsnb.printable import printable
 from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
 
 _MAX_ORIGINS = 500
+_UNUSED = (
+    "are not used: as on Triton, a model that serves keeps its files while its "
+    "configuration is equal, except for instance groups. Unload the model first, or "
+    "change a parameter in the configuration."
+)
 
 
 class Origins(dict[str, Origin]):
@@ -173,6 +179,7 @@ class Loader:
                         server_event("I", "loading: %s:%d", name, number)
                     if number in kept:
                         self._change_instances(kept[number], config, root)
+                        self._note_unused_files(kept[number], directory)
                         continue
                     version = self._load_version(directory, config, number, root)
                     loaded[number] = version
@@ -189,6 +196,17 @@ class Loader:
                 version.retire()
             raise
         return {**kept, **loaded}
+
+    def _note_unused_files(
+        self, version: ServedVersion, directory: ModelDirectory
+    ) -> None:
+        """Note for the author that a load with other files kept the old ones."""
+        if self._made[version].maker.model_file.is_relative_to(directory.path):
+            return
+        notes = version.pool.instances[0].notes
+        notes.warn(
+            _UNUSED, f"The files given to load {printable(directory.name)!r} {_UNUSED}"
+        )
 
     def _change_instances(
         self, version: ServedVersion, config: ModelConfig, root: RootRequest

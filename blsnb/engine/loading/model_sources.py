@@ -33,6 +33,13 @@ class ModelSource(NamedTuple):
     files: Files
     is_overridden: bool
     """Whether the configuration or the files differ from the model's own folder."""
+    has_given_files: bool = False
+    """Whether the load brought the files with it."""
+
+    @property
+    def dated_files(self) -> Files:
+        """The files with a time of change; for Triton given files have none."""
+        return {} if self.has_given_files else self.files
 
 
 class ModelSources:
@@ -78,7 +85,7 @@ class ModelSources:
         """
         directory = self._directory(name, config, files)
         is_overridden = directory.override is not None or bool(files)
-        return ModelSource(directory, directory.files(), is_overridden)
+        return ModelSource(directory, directory.files(), is_overridden, bool(files))
 
     def _directory(
         self,
@@ -91,7 +98,8 @@ class ModelSources:
             if override is None:
                 reason = "Load parameter 'config' must be specified for model file "
                 raise poll_failed(name, f"{reason}override")
-            return ModelDirectory(self._written(name, override, files), name)
+            path = self._written(name, override, files)
+            return ModelDirectory(path, name, override)
         folder = self._repository.directory(name)
         if folder is None:
             raise poll_failed(name, *self._repository.why_none(name))
@@ -152,19 +160,29 @@ class ModelSources:
         serving = self._serving.get(source.directory.name)
         if serving is None or not self._catalog.versions(source.directory.name):
             return True
-        return newest_ns(source.files) > newest_ns(serving.files)
+        return newest_ns(source.dated_files) > newest_ns(serving.dated_files)
 
     def unchanged_versions(self, source: ModelSource) -> set[int]:
-        """Return the serving versions that were loaded from the same files."""
+        """Return the serving versions that were loaded from the same or newer files.
+
+        References
+        ----------
+        core: src/model_repository_manager/model_repository_manager.cc,
+        ModelTimestamp, which is empty for given files
+        """
         directory, name = source.directory, source.directory.name
         serving = self._serving.get(name)
-        if serving is None or serving.directory.path != directory.path:
+        if serving is None:
+            return set()
+        if serving.directory.path != directory.path and not source.has_given_files:
             return set()
         entry = directory.config_file.relative_to(directory.path).parts[0]
         return {
             number
             for number in self._catalog.versions(name)
-            if not is_version_changed(number, serving.files, source.files, entry)
+            if not is_version_changed(
+                number, serving.dated_files, source.dated_files, entry
+            )
         }
 
     def note_serving(self, source: ModelSource, before: Iterable[Served]) -> None:

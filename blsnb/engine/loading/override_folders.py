@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from blsnb.engine.served import Served
 from blsnb.files.owned import OwnedFolder, sweep
@@ -44,6 +45,10 @@ class OverrideFolders:
             (folder / CONFIG_FILE).write_text(config.to_pbtxt(), encoding="utf-8")
             for key, content in files.items():
                 path = _inside(folder, key)
+                if key.endswith("/"):
+                    raise IsADirectoryError(
+                        f"failed to open binary file for write {path}/: Is a directory"
+                    )
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
         except BaseException:
@@ -115,9 +120,9 @@ def _inside(folder: Path, key: str) -> Path:
             f"The load parameter {key!r} is not valid; expected a file such as "
             "'file:1/model.py'."
         )
-    parts = PurePosixPath(key.removeprefix(_PREFIX)).parts
-    path = folder.joinpath(*parts)
-    if not parts or ".." in parts or folder not in path.parents:
+    # A leading slash means the folder.
+    path = Path(posixpath.normpath(f"{folder}/{key.removeprefix(_PREFIX)}"))
+    if folder not in path.parents:
         raise ValueError(
             f"Invalid file parameter '{key}' with normalized path '{path}' must stay "
             "within model directory."

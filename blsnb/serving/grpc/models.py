@@ -18,6 +18,7 @@ from blsnb.serving.core.metadata import (
     server_is_ready,
     server_metadata,
 )
+from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.requests import version_of
 
@@ -50,17 +51,19 @@ class GrpcModels:
     def model_ready(self, request: Any) -> Any:
         """Report whether a model is ready; an unknown one is not."""
         version = version_of(request.version)
-        ready = self._catalog.is_model_ready(request.name, version)
+        ready = self._catalog.is_model_ready(until_nul(request.name), version)
         return wire.ModelReadyResponse(ready=ready)
 
     def model_metadata(self, request: Any) -> Any:
         """Return a model's versions, inputs and outputs."""
-        found = model_metadata(self._catalog, request.name, version_of(request.version))
+        name, version = until_nul(request.name), version_of(request.version)
+        found = model_metadata(self._catalog, name, version)
         return json_format.ParseDict(found, wire.ModelMetadataResponse())
 
     def model_config(self, request: Any) -> Any:
         """Return the configuration of a ready model."""
-        served = self._catalog.find(request.name, version_of(request.version))
+        name, version = until_nul(request.name), version_of(request.version)
+        served = self._catalog.find(name, version)
         text = served.config.to_dict(self._parts.engine.release)
         response = wire.ModelConfigResponse()
         json_format.ParseDict(text, response.config, ignore_unknown_fields=True)
@@ -69,7 +72,7 @@ class GrpcModels:
     def model_statistics(self, request: Any) -> Any:
         """Return the statistics of a model, or of all ready ones."""
         version = version_of(request.version)
-        rows = self._catalog.statistics(request.name or None, version)
+        rows = self._catalog.statistics(until_nul(request.name) or None, version)
         return json_format.ParseDict(
             {"model_stats": rows},
             wire.ModelStatisticsResponse(),
@@ -91,13 +94,15 @@ class GrpcModels:
         config = None
         for name, value in request.parameters.items():
             if name == "config":
-                config = _load_parameter(name, value, "string_param")
+                config = until_nul(_load_parameter(name, value, "string_param"))
             elif name.startswith(FILE):
-                files[name] = _load_parameter(name, value, "bytes_param")
+                files[until_nul(name)] = _load_parameter(name, value, "bytes_param")
             else:
-                raise RequestError(f"unrecognized load parameter '{name}'.")
+                text = f"unrecognized load parameter '{name}'."
+                raise RequestError(until_nul(text))
         self._access.check_load(files, config)
-        self._parts.models.load(request.model_name, config=config, files=files)
+        name = until_nul(request.model_name)
+        self._parts.models.load(name, config=config, files=files)
         return wire.RepositoryModelLoadResponse()
 
     def unload(self, request: Any) -> Any:
@@ -112,7 +117,8 @@ class GrpcModels:
                     "bool_param."
                 )
             dependents = value.bool_param
-        self._parts.models.unload(request.model_name, unload_dependents=dependents)
+        name = until_nul(request.model_name)
+        self._parts.models.unload(name, unload_dependents=dependents)
         return wire.RepositoryModelUnloadResponse()
 
 

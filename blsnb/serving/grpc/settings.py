@@ -10,6 +10,7 @@ from tritonclient.grpc import service_pb2 as wire
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.log_settings import FORMATS, SWITCHES, LogSettings
+from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
 from blsnb.serving.core.trace_settings import (
     PARSERS,
@@ -72,7 +73,7 @@ class GrpcTraceSettings:
 
     def update(self, request: Any) -> Any:
         """Change the settings that a request names, and return all of them."""
-        model = request.model_name
+        model = until_nul(request.model_name)
         if model:
             check_model(self._catalog, model)
         found = self._settings.update(_change(request.settings), model)

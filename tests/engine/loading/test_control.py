@@ -135,8 +135,9 @@ def test_an_override_ends(double, end):
 def test_an_override_that_fails_changes_nothing(double, temporary):
     """The model serves as before, and no folder remains."""
     double.load("double", config=JSON)
+    other = NAMED | {"metric_tags": {"a": "b"}}
     with pytest.raises(ModelLoadError, match="ZeroDivisionError"):
-        double.load("double", config=JSON, files={"file:1/model.py": "1 / 0"})
+        double.load("double", config=other, files={"file:1/model.py": "1 / 0"})
 
     assert [2] == dims(double)
     assert [2, 4] == double.infer("double", X)["Y"].tolist()
@@ -215,10 +216,30 @@ def test_a_folder_outlives_the_requests_that_run_in_it(server, temporary):
 def test_a_new_override_replaces_an_old_one(server, temporary):
     """The old folder is removed."""
     server.load("given", config=NAMED, files=TRIPLE)
-    server.load("given", config=NAMED, files={"file:1/model.py": DOUBLE})
+    other = NAMED | {"metric_tags": {"a": "b"}}
+    server.load("given", config=other, files={"file:1/model.py": DOUBLE})
 
     assert [2, 4] == server.infer("given", X)["Y"].tolist()
     assert 1 == len(list(temporary.iterdir()))
+
+
+def test_given_files_of_an_equal_configuration_are_not_used(server):
+    """As on Triton the model keeps its files; a note says so."""
+    server.load("given", config=NAMED, files=TRIPLE)
+    server.load("given", config=NAMED, files={"file:1/model.py": DOUBLE})
+    run = server.infer("given", X)
+
+    assert [3, 6] == run["Y"].tolist()
+    (note,) = run.notes
+    assert note.startswith("The files given to load 'given' are not used: as on Triton")
+
+
+def test_a_plain_load_ends_given_files(double):
+    """The folder counts as newer than files without a time."""
+    double.load("double", config=NAMED, files=TRIPLE)
+    double.load("double")
+
+    assert [2, 4] == double.infer("double", X)["Y"].tolist()
 
 
 def test_closing_removes_the_folders(temporary):
@@ -238,7 +259,7 @@ def test_closing_removes_the_folders(temporary):
         (JSON, {"1/model.py": b""}, "expected a file such as 'file:1"),
         (JSON, {"file:": b""}, "must stay within model directory."),
         (JSON, {"file:../model.py": b""}, "must stay within model directory."),
-        (JSON, {"file:/1/model.py": b""}, "must stay within model directory."),
+        (JSON, {"file:1/": b""}, "/1/: Is a directory"),
         (JSON, {"file:1": b"", "file:1/model.py": b""}, "exists"),
     ],
 )
