@@ -55,6 +55,35 @@ def test_a_byte_size_beyond_64_bits(agree, beside, length):
     agree(case)
 
 
+@pytest.mark.parametrize("rows", [-1, -2, 2**31, 2**63 - 1, -(2**31)])
+def test_a_batch_whose_count_exceeds_31_bits(agree, beside, rows):
+    """The instance refuses it, if its shape has no elements."""
+
+    def case(target):
+        with line(beside(target), "batched") as wire:
+            sent = request("net_batched", (rows, 0))
+            other = request("net_batched", (rows, 0, 0))
+            return [wire.call("ModelInfer", each) for each in (sent, other)]
+
+    agree(case)
+
+
+@pytest.mark.parametrize("rows", [2**32 + 1, 1 - 2**32])
+def test_a_batch_that_counts_as_one(agree, beside, rows):
+    """Triton counts modulo 2³²."""
+
+    def case(target):
+        with line(beside(target), "batched") as wire:
+            return wire.call("ModelInfer", request("net_batched", (rows, 0)))
+
+    def refused(known, seen):
+        assert [["1", "0"]] == [each["shape"] for each in known["outputs"]]
+        assert "inference request batch-size must be <= 4" in seen[1]
+
+    reason = "the request is refused as too large"
+    agree(case, deviates=reason, ours=refused)
+
+
 OF_TYPES = {
     "bool": ("bool_contents", [True, False]),
     "int8": ("int_contents", [-1, 300]),
@@ -210,6 +239,11 @@ STREAMED = {
     ],
     "classes": [request("net_same", **TWO, outputs={"Y": {"classification": 1}})],
     "no sequence": [request("net_sum", **TWO, id="s")],
+    "an id with a NUL": [
+        request("net_sum", **TWO, id="s\0t"),
+        request("net_same", (3,), ONE_TWO, id="\0"),
+        request("net_same", **TWO, id="s\0t"),
+    ],
     "no start": [request("net_sum", **TWO, id="s", parameters={"sequence_id": 5})],
 }
 

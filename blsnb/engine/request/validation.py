@@ -83,6 +83,7 @@ class RequestValidator:
     """
 
     def __init__(self, config: ModelConfig) -> None:
+        self._config = config
         self._model = config.name
         self._max_batch_size = config.max_batch_size
         batch = (-1,) if config.max_batch_size > 0 else ()
@@ -137,6 +138,8 @@ class RequestValidator:
             self._check_tensor(ref, request)
             if message.raw:
                 self._check_bytes(ref, self._counted_shape(ref), request)
+        if self._max_batch_size:
+            self._check_counted_batch(inputs, request)
 
     def _by_name(self, message: RequestMessage, request: str) -> dict[str, TensorRef]:
         """Return the inputs in the order in which Triton visits them."""
@@ -203,12 +206,34 @@ class RequestValidator:
                     f"inputs for '{self._model}'"
                 )
             batch_size = _counted(ref.shape[0])
-        largest = max((ref.shape[0] for ref in inputs.values()), default=0)
-        if largest > self._max_batch_size:
+        sizes = (_counted(ref.shape[0]) for ref in inputs.values())
+        if any(self._max_batch_size < size < 2**31 for size in sizes):
+            raise self._too_large(request)
+
+    def _too_large(self, request: str) -> RequestError:
+        return RequestError(
+            f"{request}inference request batch-size must be <= "
+            f"{self._max_batch_size} for '{self._model}'",
+            advice=batch_advice(self._max_batch_size),
+        )
+
+    def _check_counted_batch(self, inputs: dict[str, TensorRef], request: str) -> None:
+        """Refuse a batch whose size exceeds the integers with which Triton counts it.
+
+        A size that is negative there is refused by the instance, one that is zero is
+        never answered.
+        """
+        for ref in inputs.values():
+            size = _counted(ref.shape[0])
+            if size == ref.shape[0] and size < 2**31:
+                continue
+            if size < 2**31:
+                raise self._too_large(request)
+            instance = self._config.instance_names()[0].name
             raise RequestError(
-                f"{request}inference request batch-size must be <= "
-                f"{self._max_batch_size} for '{self._model}'",
-                advice=batch_advice(self._max_batch_size),
+                f"batch size {size} for '{instance}', max allowed is "
+                f"{self._max_batch_size}",
+                "INTERNAL",
             )
 
     def _check_tensor(self, ref: TensorRef, request: str) -> None:
@@ -306,7 +331,7 @@ class RequestValidator:
 
 def _counted(batch_size: int) -> int:
     """Return a batch size as Triton stores it: in 32 bits without a sign."""
-    return batch_size + 2**32 if batch_size < 0 else batch_size
+    return batch_size % 2**32
 
 
 def _quoted(names: list[str]) -> str:

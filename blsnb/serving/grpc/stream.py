@@ -142,11 +142,11 @@ class GrpcStream:
         self._queued = queued = threading.Event()
         with self._lock:
             self._open += 1
-        work = partial(self._run, request, empty_final, ordered, queued)
+        work = partial(self._run, request, message.id, empty_final, ordered, queued)
         try:
             self._workers.submit_for(request.model_name, work)
         except OutOfResourcesError as error:
-            self._send(ordered, stream_error_of(request.fields.request_id, error))
+            self._send(ordered, stream_error_of(message.id, error))
             self._done()
             return
         if not self._left:
@@ -155,6 +155,7 @@ class GrpcStream:
     def _run(
         self,
         request: WireRequest,
+        whole_id: str,
         empty_final: bool,
         ordered: _Ordered | None,
         queued: threading.Event,
@@ -182,7 +183,8 @@ class GrpcStream:
                 if empty_final or not response.final_only:
                     self._send(ordered, stream_reply_of(response))
         except BaseException as error:
-            self._send(ordered, stream_error_of(request.fields.request_id, error))
+            # Unlike the model, the client has its id beyond a NUL.
+            self._send(ordered, stream_error_of(whole_id, error))
         finally:
             queued.set()
             with self._lock:
