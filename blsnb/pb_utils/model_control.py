@@ -41,7 +41,7 @@ def _load_model(backend: EngineCalls) -> Any:
         TritonModelException
             Loading failed; versions that were ready before stay ready.
         """
-        name, text = string(model_name), string(config)
+        name, text = _until_nul(model_name), _until_nul(config)
         contents = _contents(name, files)
         try:
             backend.load_model(name, text, contents)
@@ -49,6 +49,11 @@ def _load_model(backend: EngineCalls) -> Any:
             raise refusal_error(backend, "Failed to load model: ", refusal) from refusal
 
     return load_model
+
+
+def _until_nul(text: Any) -> str:
+    """Return a text as the server receives it: up to the first NUL."""
+    return string(text).partition("\0")[0]
 
 
 def _contents(name: str, files: Any) -> dict[str, bytes]:
@@ -91,7 +96,7 @@ def _unload_model(backend: EngineCalls) -> Any:
         TritonModelException
             The server refuses.
         """
-        name, dependents = string(model_name), truth(unload_dependents)
+        name, dependents = _until_nul(model_name), truth(unload_dependents)
         try:
             backend.unload_model(name, dependents)
         except Refusal as refusal:
@@ -112,7 +117,7 @@ def _is_model_ready(backend: EngineCalls) -> Any:
         TritonModelException
             The version is not a number.
         """
-        name, version = string(model_name), string(model_version)
+        name, version = _until_nul(model_name), string(model_version)
         try:
             return backend.is_model_ready(name, version)
         except Refusal as refusal:

@@ -24,6 +24,7 @@ from blsnb.repository.requirements import REQUIREMENTS, requirements_text
 from blsnb.repository.serving_readme import (
     README,
     export_notes,
+    path_notes,
     readme_text,
     release_notes,
     wants_gpu,
@@ -128,6 +129,7 @@ class Export:
         except OSError as error:
             raise self._failed(error, done, directories) from error
         found = [*notes, *(note for each in directories for note in export_notes(each))]
+        found += path_notes(self._target)
         found += release_notes(self._target / REQUIREMENTS, self._release)
         found += self._other_folders(manifest)
         return Exported(self._target, tuple(done), tuple(found))

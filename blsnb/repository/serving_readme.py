@@ -91,7 +91,38 @@ def export_notes(directory: ModelDirectory) -> list[str]:
         config = directory.config()
     except ModelConfigError as error:
         return [f"{name}: {error.message}; Triton will not load it"]
-    return [*_blsnb_parameters(name, config.parameters), *_unconfigured(directory)]
+    return [
+        *_blsnb_parameters(name, config.parameters),
+        *_unconfigured(directory),
+        *_unreachable(directory.name),
+    ]
+
+
+def _unreachable(name: str) -> list[str]:
+    """Return a note on a name with which Triton cannot import a Python model."""
+    if name.isascii():
+        return []
+    return [
+        f"{printable(name)}: the name is not ASCII; a Python model with such a path "
+        "does not load on Triton 24.10, which fails with UnicodeEncodeError"
+    ]
+
+
+def path_notes(target: Path) -> list[str]:
+    """Return notes on the path of an export with which Python models do not load."""
+    notes = []
+    path = printable(str(target.absolute()))
+    if re.search(r"\s", path):
+        notes.append(
+            f"the path {path!r} contains white space: given to tritonserver, no load "
+            "of a Python model ends; give it another path, such as that of a link"
+        )
+    if not path.isascii():
+        notes.append(
+            f"the path {path!r} is not ASCII: given to tritonserver of release 24.10, "
+            "no Python model loads; give it another path, such as that of a link"
+        )
+    return notes
 
 
 def _blsnb_parameters(name: str, parameters: Mapping[str, str]) -> list[str]:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from .asking import ask, texts
+from .asking import ask, run, texts
 from .covering import rows
 from .targets import REPOSITORIES
 
@@ -107,3 +107,32 @@ def test_a_failed_request_leaves_the_model_usable(agree):
         ]
 
     agree(case)
+
+
+TEXTS = """
+import sys, tempfile
+path = tempfile.mktemp()
+with open(path, "wb") as file:
+    file.write(b"h" + bytes([0xc3, 0xa9]))
+
+def used(mode="r", **options):
+    with open(path, mode, **options) as file:
+        return file.write("h\\xe9") if mode == "w" else file.read()
+
+"""
+ASCII = {
+    "print": 'trial(lambda: print("a", "h\\xe9", end=""))',
+    "bytes that are no text": 'trial(lambda: print("h\\udce9"))',
+    "print to another file": 'trial(lambda: print("h\\xe9", file=sys.stderr))',
+    "a file to read": "trial(used)",
+    "a file to write": 'trial(lambda: used("w"))',
+    "an encoding": 'trial(lambda: used(encoding="utf-8"))',
+    "another error handler": 'trial(lambda: used(errors="replace"))',
+    "bytes": 'trial(lambda: used("rb"))',
+}
+
+
+@pytest.mark.parametrize("code", ASCII.values(), ids=ASCII)
+def test_text_is_ascii_unless_an_encoding_is_given(agree, code):
+    """So it is in the processes of models, in every locale."""
+    agree(lambda target: run(target, f"{TEXTS}{code}\nimport os; os.remove(path)"))

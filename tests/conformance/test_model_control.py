@@ -142,6 +142,11 @@ DONE = {
     files = {**FILES, "file:config.pbtxt": bytes(RAISING % 0)}
     trial(lambda: pb_utils.load_model("given", declared("SUM"), files)); given()
     """,
+    "texts with a NUL": """
+    pb_utils.load_model("given\\0x", BARE + "\\0x", FILES); given()
+    see([pb_utils.is_model_ready(name) for name in ("given", "given\\0x", "\\0")])
+    see(pb_utils.unload_model("given\\0x"), pb_utils.is_model_ready("given"))
+    """,
     "given files, again": """
     trial(lambda: pb_utils.load_model("given", BARE, {"file:2/model.py": EMPTY}))
     see([pb_utils.is_model_ready("given", version) for version in ("", "1", "2", "3")])

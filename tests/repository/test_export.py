@@ -381,6 +381,27 @@ def test_parameters_of_blsnb_are_noted(repository, target, name):
     assert notes[0].startswith(f"b: the parameter {name} means nothing to Triton")
 
 
+@pytest.mark.parametrize(
+    ("folder", "words"), [("a b", "contains white space"), ("\xe9t\xe9", "is not ASCII")]
+)
+def test_a_path_from_which_triton_loads_nothing_is_noted(
+    repository, tmp_path, folder, words
+):
+    """The load would never end, or fail; a link has another path."""
+    (note,) = export(repository, tmp_path / folder, "b").notes
+
+    assert note.startswith(f"the path '{tmp_path / folder}' {words}: given to triton")
+    assert note.endswith("another path, such as that of a link")
+
+
+def test_a_name_with_which_triton_loads_nothing_is_noted(repository, target):
+    """The model is exported nevertheless."""
+    put(repository, "\xe9t\xe9", {"1/model.py": "pass", "config.pbtxt": ""})
+    notes = export(repository, target, "\xe9t\xe9").notes
+
+    assert notes[0].startswith("\xe9t\xe9: the name is not ASCII; a Python model with")
+
+
 def test_a_missing_configuration_is_noted(repository, target):
     """A strict server refuses the model."""
     (note,) = export(repository, target, "a").notes

@@ -32,6 +32,7 @@ from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
 from blsnb.pb_utils.module.module import compiled_module
 from blsnb.pb_utils.request import InferenceRequest
+from blsnb.release import OLDEST
 
 
 class HookFailed(Exception):
@@ -104,7 +105,9 @@ class ModelInstance:
         self._release = release
         self.backend = bind(self)
         compiled = compiled_module(self.backend, release)
-        self.own_modules = InstanceModules(name, model_file, self._printed, compiled)
+        self.own_modules = InstanceModules(
+            name, model_file, self._printed, compiled, release == OLDEST
+        )
         self.own_modules.execution_on = self._execution_on
         self.module: types.ModuleType | None = None
         self._class: Any = None

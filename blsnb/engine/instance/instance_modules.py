@@ -52,6 +52,9 @@ class InstanceModules:
         Receives the text that the instance prints, before it is printed.
     compiled
         The instance's own ``c_python_backend_utils``.
+    ascii_only
+        Whether the text of ``print`` and of files must be ASCII, unless an encoding is
+        given: so it is in the processes of models of Triton 24.10, in every locale.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class InstanceModules:
         model_file: Path,
         write: Callable[[str], None],
         compiled: types.ModuleType,
+        ascii_only: bool = False,
     ) -> None:
         safe = re.sub(r"\W", "_", instance_name)
         self.package = f"{_PREFIX}{next(_numbers)}_{safe}"
@@ -79,6 +83,9 @@ class InstanceModules:
             "__import__": self._import,
             "print": self._print,
         }
+        self._ascii_only = ascii_only
+        if ascii_only:
+            self.builtins["open"] = _open_as_ascii
 
     def open(self) -> types.ModuleType:
         """Import the model's file and return its module."""
@@ -133,7 +140,11 @@ class InstanceModules:
     def _print(self, *values: Any, **options: Any) -> None:
         if options.get("file") is None:
             end, separator = options.pop("end", None), options.pop("sep", None)
-            text = (" " if separator is None else separator).join(map(str, values))
+            texts = [*map(str, values)]
+            if self._ascii_only:
+                for each in (*texts, separator or "", end or ""):
+                    each.encode("ascii", "surrogateescape")
+            text = (" " if separator is None else separator).join(texts)
             text += "\n" if end is None else end
             self._write(text)
             values, options["end"] = (text,), ""
@@ -170,6 +181,20 @@ class InstanceModules:
             known = beside is not None and not _is_installed(top)
             self._siblings[top] = known
         return known
+
+
+@functools.wraps(builtins.open)
+def _open_as_ascii(
+    file: Any,
+    mode: str = "r",
+    buffering: int = -1,
+    encoding: str | None = None,
+    *more: Any,
+    **options: Any,
+) -> Any:
+    if encoding is None and isinstance(mode, str) and "b" not in mode:
+        encoding = "ascii"
+    return builtins.open(file, mode, buffering, encoding, *more, **options)
 
 
 def _is_installed(top: str) -> bool:
