@@ -37,11 +37,6 @@ from blsnb.repository.directory import ModelDirectory
 from blsnb.trace.events import ModelInfo, Origin
 
 _MAX_ORIGINS = 500
-_UNUSED = (
-    "are not used: as on Triton, a model that serves keeps its files while its "
-    "configuration is equal, except for instance groups. Unload the model first, or "
-    "change a parameter in the configuration."
-)
 
 
 class Origins(dict[str, Origin]):
@@ -203,9 +198,12 @@ class Loader:
         """Note for the author that a load with other files kept the old ones."""
         if self._made[version].maker.model_file.is_relative_to(directory.path):
             return
-        notes = version.pool.instances[0].notes
-        notes.warn(
-            _UNUSED, f"The files given to load {printable(directory.name)!r} {_UNUSED}"
+        version.pool.instances[0].notes.warn(
+            "given files",
+            f"The files given to load {printable(directory.name)!r} are not used: as "
+            "on Triton, a model that serves keeps its files while its configuration is "
+            "equal, except for instance groups. Unload the model first, or change a "
+            "parameter in the configuration.",
         )
 
     def _change_instances(
