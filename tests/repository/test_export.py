@@ -382,7 +382,8 @@ def test_parameters_of_blsnb_are_noted(repository, target, name):
 
 
 @pytest.mark.parametrize(
-    ("folder", "words"), [("a b", "contains white space"), ("\xe9t\xe9", "is not ASCII")]
+    ("folder", "words"),
+    [("a b", "contains white space"), ("\xe9t\xe9", "is not ASCII")],
 )
 def test_a_path_from_which_triton_loads_nothing_is_noted(
     repository, tmp_path, folder, words
