@@ -211,7 +211,9 @@ class Evaluation:
     def to_arrow(self) -> Any:
         """Return the columns of `to_pandas` as a ``pyarrow.Table``.
 
-        The first column is ``row``. Outputs are lists with their values, flattened.
+        The first column is ``row``. Outputs are lists with their values, flattened; an
+        output with one element in each row is a column of these elements. Labels
+        without a common type are text.
 
         Raises
         ------

@@ -22,12 +22,22 @@ def to_pandas(numbers: Any, columns: Iterable[Column]) -> Any:
         ) from None
     index = pandas.Index(numbers, name="row")
     shown = {
-        name: pandas.Series(_objects(values), index, dtype=object).infer_objects()
+        name: _series(pandas, values, index)
         if isinstance(values, list)
         else pandas.Series(values, index)
         for name, values in named(columns).items()
     }
     return pandas.DataFrame(shown, index)
+
+
+def _series(pandas: Any, values: Sequence[Any], index: Any) -> Any:
+    column = pandas.Series(_objects(values), index, dtype=object)
+    inferred = column.infer_objects()
+    if inferred.dtype != float or pandas.api.types.infer_dtype(column) != "integer":
+        return inferred
+    # A value is missing, and as floats large whole numbers would lose digits.
+    is_large = column.max() > np.iinfo(np.int64).max
+    return column.astype("UInt64" if is_large else "Int64")
 
 
 def to_arrow(numbers: Any, columns: Iterable[Column]) -> Any:
@@ -42,10 +52,20 @@ def to_arrow(numbers: Any, columns: Iterable[Column]) -> Any:
     shown = {"row": pyarrow.array(numbers)}
     for name, values in named(columns).items():
         if isinstance(values, list):
-            values = [_plain(value) for value in values]
-        # NaN stands for a missing value, as in pandas.
-        shown[name] = pyarrow.array(values, from_pandas=True)
+            is_flat = not _are_single(values)
+            values = [_plain(value, is_flat) for value in values]
+        shown[name] = _arrow_array(pyarrow, values)
     return pyarrow.table(shown)
+
+
+def _arrow_array(pyarrow: Any, values: Any) -> Any:
+    # NaN stands for a missing value, as in pandas.
+    try:
+        return pyarrow.array(values, from_pandas=True)
+    except (ValueError, TypeError, OverflowError):
+        # Labels without a common type, or too large for one.
+        texts = [None if value is None else str(value) for value in values]
+        return pyarrow.array(texts, pyarrow.string())
 
 
 def named(columns: Iterable[Column]) -> Mapping[str, Any]:
@@ -60,17 +80,27 @@ def named(columns: Iterable[Column]) -> Mapping[str, Any]:
 def _objects(values: Sequence[Any]) -> Any:
     """Return a column of objects; pandas would take equal arrays for a matrix."""
     column = np.empty(len(values), object)
+    are_single = _are_single(values)
     for at, value in enumerate(values):
-        single = isinstance(value, np.ndarray) and value.size == 1
+        single = are_single and isinstance(value, np.ndarray)
         column[at] = value.reshape(-1)[0] if single else value
     return column
 
 
-def _plain(value: Any) -> Any:
+def _are_single(values: Iterable[Any]) -> bool:
+    """Whether each array, also each of a stream, has one element."""
+    return all(
+        value.size == 1 if isinstance(value, np.ndarray) else _are_single(value)
+        for value in values
+        if isinstance(value, np.ndarray | list)
+    )
+
+
+def _plain(value: Any, is_flat: bool) -> Any:
     """Return a value as Arrow takes it: a single element, or a flat list."""
     if isinstance(value, np.ndarray):
         flat = value.reshape(-1)
-        return flat[0] if flat.size == 1 and value.ndim <= 2 else flat.tolist()
+        return flat.tolist() if is_flat else flat[0]
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(each, is_flat) for each in value]
     return value

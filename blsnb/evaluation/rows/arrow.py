@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.evaluation.rows.records import Records, by_rows, rows_at_once
+from blsnb.evaluation.rows.records import (
+    Records,
+    by_rows,
+    check_column_names,
+    rows_at_once,
+)
 
 _Array = np.ndarray[Any, Any]
 _TAIL = 8
@@ -17,7 +22,14 @@ _TAIL = 8
 
 
 def arrow_records(data: Any) -> Records:
-    """Return the rows of a ``pyarrow.Table`` or ``RecordBatch``."""
+    """Return the rows of a ``pyarrow.Table`` or ``RecordBatch``.
+
+    Raises
+    ------
+    ValueError
+        Two columns have the same name.
+    """
+    check_column_names(data.schema.names, "the Arrow table")
     return Records(lambda: _rows(_parts(data)), data.num_rows)
 
 
@@ -27,8 +39,15 @@ def _parts(data: Any) -> Iterator[Any]:
         yield data.slice(start, step)
 
 
-def batch_records(reader: Iterable[Any]) -> Records:
-    """Return the rows of a ``pyarrow.RecordBatchReader``, which is read only once."""
+def batch_records(reader: Any) -> Records:
+    """Return the rows of a ``pyarrow.RecordBatchReader``, which is read only once.
+
+    Raises
+    ------
+    ValueError
+        Two columns have the same name.
+    """
+    check_column_names(reader.schema.names, "the Arrow table")
 
     def read() -> Iterator[dict[str, Any]]:
         for batch in reader:
@@ -45,9 +64,9 @@ def parquet_records(paths: Sequence[Path]) -> Records:
     ImportError
         pyarrow is not installed.
     ValueError
-        A file is not a Parquet file.
+        A file is not a Parquet file, or has two columns with the same name.
     """
-    total = sum(_opened(path).metadata.num_rows for path in paths)
+    total = sum(map(_row_count, paths))
 
     def read() -> Iterator[dict[str, Any]]:
         for path in paths:
@@ -69,6 +88,12 @@ def _opened(path: Path) -> Any:
         return pyarrow.parquet.ParquetFile(path, memory_map=True)
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{str(path)!r} is not a Parquet file: {error}") from None
+
+
+def _row_count(path: Path) -> int:
+    with _opened(path) as file:
+        check_column_names(file.schema_arrow.names, repr(str(path)))
+        return int(file.metadata.num_rows)
 
 
 def _row_bytes(metadata: Any) -> float:

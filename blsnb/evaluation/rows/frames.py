@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from blsnb.evaluation.rows.records import BLOCK_ROWS, Records, by_rows
+from blsnb.evaluation.rows.records import (
+    BLOCK_ROWS,
+    Records,
+    by_rows,
+    check_column_names,
+)
 
 
 def pandas_records(frame: Any) -> Records:
@@ -19,9 +24,7 @@ def pandas_records(frame: Any) -> Records:
         Two columns have the same name.
     """
     names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the DataFrame has several columns {twice!r}; expected one")
+    check_column_names(names, "the DataFrame")
 
     def read() -> Iterator[dict[str, Any]]:
         for start in range(0, len(frame), BLOCK_ROWS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,19 @@ class Records:
     read: Callable[[], Iterator[Mapping[str, Any]]]
     total: int | None
     digest: Callable[[], str] = unidentified
+
+
+def check_column_names(names: Sequence[str], table: str) -> None:
+    """Refuse a table with several columns of one name: a row would lose a value.
+
+    Raises
+    ------
+    ValueError
+        Two columns have the same name.
+    """
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{table} has several columns {twice!r}; expected one")
 
 
 def by_rows(columns: Mapping[str, Iterable[Any]]) -> Iterator[dict[str, Any]]:

@@ -105,6 +105,18 @@ def test_two_columns_of_one_name_are_refused(pandas):
         row_source(frame, INPUTS)
 
 
+def test_two_arrow_columns_of_one_name_are_refused(arrow, parquet, tmp_path):
+    """A table, a batch, a reader and a file have the same error."""
+    column = arrow.array([1.0])
+    table = arrow.Table.from_arrays([column, column], names=["X", "X"])
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(table, path)
+
+    for rows in (table, table.to_batches()[0], table.to_reader(), path):
+        with pytest.raises(ValueError, match="several columns 'X'; expected one"):
+            row_source(rows, INPUTS)
+
+
 def test_rows_of_a_polars_frame(polars):
     """Nested columns are lists or arrays."""
     assert expected() == found(polars.DataFrame(COLUMNS))

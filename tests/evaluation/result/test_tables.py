@@ -1,0 +1,81 @@
+"""Specification of the tables of pandas and Arrow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blsnb.evaluation.result.tables import to_arrow, to_pandas
+
+
+@pytest.fixture
+def pandas():
+    """Skip without pandas."""
+    return pytest.importorskip("pandas", reason="pandas is not installed")
+
+
+@pytest.fixture
+def arrow():
+    """Skip without pyarrow."""
+    return pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+
+def table_of(make, values):
+    """Return the only column of a table."""
+    return make(range(len(values)), [("output", "Y", values)])["Y"]
+
+
+def boxes(*counts):
+    """Return an output with that many scores for each row; None for a failed row."""
+    return [None if n is None else np.arange(n, dtype=np.float32) for n in counts]
+
+
+def test_a_data_frame_has_arrays_where_rows_differ_in_size(pandas):
+    """One box among rows of several is an array, too."""
+    sizes = [len(y) for y in table_of(to_pandas, boxes(0, 1, 3, None)).dropna()]
+
+    assert [0, 1, 3] == sizes
+
+
+def test_an_arrow_column_has_lists_where_rows_differ_in_size(arrow):
+    """One box among rows of several is a list, too."""
+    column = table_of(to_arrow, boxes(0, 1, 3, None))
+
+    assert [[], [0.0], [0.0, 1.0, 2.0], None] == column.to_pylist()
+
+
+def test_an_arrow_column_of_streams_has_lists_where_responses_differ(arrow):
+    """Each response of a decoupled model is a list if one of them has two elements."""
+    column = table_of(to_arrow, [boxes(1, 2), boxes(1)])
+
+    assert [[[0.0], [0.0, 1.0]], [[0.0]]] == column.to_pylist()
+
+
+def test_single_elements_are_values(pandas, arrow):
+    """A class of each row is a column of numbers."""
+    classes = [np.array([4]), np.array([[7]])]
+
+    assert [4, 7] == table_of(to_pandas, classes).tolist()
+    assert [4, 7] == table_of(to_arrow, classes).to_pylist()
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, 2**64 - 1])
+def test_whole_numbers_are_exact_beside_a_failed_row(pandas, arrow, number):
+    """A missing value does not make them floats."""
+    ids = [np.array([number]), None]
+
+    assert number == int(table_of(to_pandas, ids)[0])
+    assert [number, None] == table_of(to_arrow, ids).to_pylist()
+
+
+@pytest.mark.parametrize("label", ["a", b"a", 2.5, 2**70], ids=str)
+def test_an_arrow_column_of_values_without_a_common_type_is_text(arrow, label):
+    """A label may be a number in one row and something else in another."""
+    column = table_of(to_arrow, [True, label, None])
+
+    assert ["True", str(label), None] == column.to_pylist()
+
+
+def test_a_number_too_large_for_arrow_is_text(arrow):
+    """So are the other numbers of its column."""
+    assert ["1", str(2**70)] == table_of(to_arrow, [1, 2**70]).to_pylist()
