@@ -114,6 +114,17 @@ def test_only_failed_requests_are_recorded(recorded):
     assert 0 < len(recording) == len(recording.filter(failed=True)) < RUNS
 
 
+def test_a_stream_with_an_error_is_a_failed_request(recorded):
+    """The error is also one of its responses."""
+    recording, _ = recorded()
+    roots = [run.trace.spans[0] for run in recording]
+    sent = [root for root in roots if any(each.error for each in root.responses)]
+
+    assert [("negative", ["negative", "", ""])] == [
+        (root.error, [each.error for each in root.responses]) for root in sent
+    ]
+
+
 def test_only_slow_requests_are_recorded(recorder, tmp_path):
     """None of them takes ten minutes."""
     settings = {"SLOWER_THAN_MS": "600000"}

@@ -22,10 +22,7 @@ def take_response(
 ) -> None:
     """Record the only response of a call."""
     if response.has_error():
-        error = response.error()
-        code = getattr(error, "code", None)
-        name = "" if code is None else code().name
-        call.fail(error_text(error.message(), call.model, settings), name)
+        _fail(call, response, settings)
         return
     # The backend removes outputs that were not requested.
     outputs = [
@@ -40,7 +37,7 @@ def add_response(call: RecordedCall, response: Any, settings: RecorderSettings) 
     """Record one of the responses of a decoupled call."""
     error, outputs = "", []
     if response.has_error():
-        error = error_text(response.error().message(), call.model, settings)
+        error = _fail(call, response, settings)
     else:
         outputs = tensor_rows(response.output_tensors(), settings)
     sent = RecordedResponse(len(call.responses), outputs, error)
@@ -48,6 +45,16 @@ def add_response(call: RecordedCall, response: Any, settings: RecorderSettings) 
         sent.parameters = parameter_rows(response.parameters(), settings)
     call.flags |= DECOUPLED
     call.responses.append(sent)
+
+
+def _fail(call: RecordedCall, response: Any, settings: RecorderSettings) -> str:
+    """Note the error of a response, the first one of a call; return its text."""
+    error = response.error()
+    code = getattr(error, "code", None)
+    text = error_text(error.message(), call.model, settings)
+    if not call.error:
+        call.fail(text, "" if code is None else code().name)
+    return text
 
 
 def add_empty_response(call: RecordedCall) -> None:
