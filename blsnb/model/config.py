@@ -118,6 +118,13 @@ class ModelConfig:
         """The declared inputs, in order."""
         return tuple(map(_tensor_spec, self._message.input))
 
+    @property
+    def scheduler_inputs(self) -> list[str]:
+        """Names of the inputs that a sequence batcher adds: controls and states."""
+        batching = self._message.sequence_batching
+        controls = [control.name for control in batching.control_input]
+        return controls + [state.input_name for state in batching.state]
+
     @cached_property
     def outputs(self) -> tuple[TensorSpec, ...]:
         """The declared outputs, in order."""

@@ -120,11 +120,7 @@ def _input_text(
     words = [*call.args, *(word.value for word in call.keywords)]
     name = evaluator.possible(words[1], scope).only if len(words) == 2 else None
     declared = [tensor.name for tensor in config.inputs]
-    controls = [
-        control.name for control in config.message.sequence_batching.control_input
-    ]
-    states = [state.input_name for state in config.message.sequence_batching.state]
-    known = [*declared, *controls, *states]
+    known = [*declared, *config.scheduler_inputs]
     if not isinstance(name, str) or not declared or name in known:
         return ""
     text = f"reads input '{name}', which the configuration does not declare"

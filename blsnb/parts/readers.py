@@ -106,12 +106,17 @@ class Readers:
     def check_recorded(self, message: RequestMessage) -> bool:
         """Refuse a request without the inputs of its model; return whether decoupled.
 
-        A model that does not serve refuses the request later, and the run says why.
+        A recording of a real server has the inputs that a sequence batcher added, too:
+        they are left out. A model that does not serve refuses the request later, and
+        the run says why.
         """
         catalog, name = self._engine.catalog, message.model_name
         config = catalog.config(name, message.fields.version)
         if config is None:
             return False
+        added = config.scheduler_inputs
+        given = message.inputs
+        message.inputs = tuple(ref for ref in given if ref.name not in added)
         if not message.inputs and not all(spec.optional for spec in config.inputs):
             raise TraceError(
                 f"the inputs of this call of {name!r} were not recorded: at "
