@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from blsnb.trace.files import run_file
 from blsnb.trace.spans import Span
 
 SUFFIX = run_file.SUFFIX
+LABELS = frozenset(("recorded", "recorded_error", "request_id", "correlation_id"))
+"""Keys of a row of a run besides the inputs."""
 
 
 def run_records(paths: Sequence[Path], model_name: str) -> Records:
@@ -40,15 +43,15 @@ def run_records(paths: Sequence[Path], model_name: str) -> Records:
 
     def read() -> Iterator[dict[str, Any]]:
         seen: dict[str, None] = {}
-        count = 0
+        requests = RecordedRequests()
         for path in paths:
             for run in _runs(path):
                 seen[run.model_name] = None
                 if model_name in ("", run.model_name):
-                    count += 1
-                    yield run_record(run)
-        if not count:
+                    yield from requests.record(run)
+        if model_name not in seen and (model_name or not seen):
             raise ValueError(_no_run(model_name, seen))
+        requests.end()
 
     return Records(read, None, lambda: _digest(paths))
 
@@ -56,6 +59,42 @@ def run_records(paths: Sequence[Path], model_name: str) -> Records:
 def _no_run(model_name: str, seen: Iterable[str]) -> str:
     listed = ", ".join(map(repr, seen)) or "no model"
     return f"the files have no run of the model {model_name!r}; they are of {listed}"
+
+
+class RecordedRequests:
+    """Requests of runs as rows; those that lack the value of an input are left out."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._lacking: list[TraceError] = []
+
+    def record(self, run: Run) -> Iterator[dict[str, Any]]:
+        """Yield the row of a run, unless the value of an input was not recorded."""
+        self._count += 1
+        try:
+            row = run_record(run)
+        except TraceError as error:
+            self._lacking.append(error)
+        else:
+            yield row
+
+    def end(self) -> None:
+        """Warn of requests that were left out.
+
+        Raises
+        ------
+        TraceError
+            There is no other one.
+        """
+        lacking = self._lacking
+        if lacking and len(lacking) == self._count:
+            raise lacking[0]
+        if lacking:
+            warnings.warn(
+                f"{len(lacking):,} of {self._count:,} recorded requests are left out: "
+                f"{lacking[0]}",
+                stacklevel=2,
+            )
 
 
 def run_record(run: Run) -> dict[str, Any]:

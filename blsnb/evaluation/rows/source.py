@@ -13,7 +13,12 @@ from blsnb.evaluation.rows.folder import folder_records
 from blsnb.evaluation.rows.frames import pandas_records, polars_records
 from blsnb.evaluation.rows.npz import npz_records
 from blsnb.evaluation.rows.records import Records
-from blsnb.evaluation.rows.saved_runs import SUFFIX, run_record, run_records
+from blsnb.evaluation.rows.saved_runs import (
+    LABELS,
+    SUFFIX,
+    RecordedRequests,
+    run_records,
+)
 from blsnb.evaluation.rows.sequences import with_flags
 from blsnb.results.run import Run
 
@@ -105,6 +110,9 @@ class RowSource:
     def _check_names(self, record: Mapping[str, Any]) -> None:
         known = sorted(self._input_names)
         if not record or not known or self._input_names.intersection(record):
+            return
+        if record.keys() == LABELS:
+            # A recorded request without inputs, all of which are optional.
             return
         similar = (did_you_mean(str(name), known) for name in record)
         advice = next(filter(None, similar), "")
@@ -231,12 +239,14 @@ def _iterable_records(rows: Iterable[Any], model_name: str) -> Records:
                 "a list, or a new generator"
             )
         started = True
+        requests = RecordedRequests()
         for number, row in enumerate(found):
             if isinstance(row, Mapping):
                 yield row
             elif not isinstance(row, Run):
                 refuse(f"rows[{number}]", row, "a dict such as {'INPUT': array}")
             elif model_name in ("", row.model_name):
-                yield run_record(row)
+                yield from requests.record(row)
+        requests.end()
 
     return Records(read, total)

@@ -102,3 +102,28 @@ def test_a_run_without_the_value_of_an_input_is_refused(server):
 
         with pytest.raises(TraceError, match=f"run {run.id}: "):
             list(row_source([run], ["X"]))
+
+
+def test_runs_without_the_value_of_an_input_are_left_out_among_others(tmp_path):
+    """A recorder summarises large values, and one request must not end an evaluation."""
+    with Server(trace_budget_bytes=20) as other:
+        other.define("double", DOUBLE, config=CONFIG)
+        runs = [infer(other), infer(other)]
+        for number, run in enumerate(runs):
+            run.save(tmp_path / f"{number}.blsrun")
+
+        for rows in (runs, tmp_path):
+            with pytest.warns(UserWarning, match=f"1 of 2 .* run {runs[0].id}: "):
+                [row] = row_source(rows, ["X"])
+            assert [1, 2] == row.inputs["X"].tolist()
+
+
+def test_a_recorded_request_may_have_no_inputs():
+    """All inputs of its model are optional."""
+    optional = CONFIG.replace("input {", "input { optional: true")
+    with Server() as other:
+        other.define("zeros", cell("return [reply(np.zeros(1))]"), config=optional)
+
+        [row] = row_source([other.infer("zeros", {})], ["X"])
+
+    assert {} == row.inputs
