@@ -14,7 +14,7 @@ DASK = """
 import sys
 from distributed import Client, LocalCluster
 from blsnb.inference_server import Server
-from evaluation.test_workers import DOUBLE, MODEL, errors, outputs, rows
+from evaluation.test_workers import DOUBLE, MODEL, outputs, rows
 
 if __name__ == "__main__":
     options = {"n_workers": 1, "threads_per_worker": 1, "host": "127.0.0.1"}
@@ -25,7 +25,7 @@ if __name__ == "__main__":
             executor = client.get_executor()
             there = server.evaluate(MODEL, rows(1000), executor=executor, workers=1)
         assert outputs(here) == outputs(there)
-        assert errors(here) == errors(there)
+        assert here.errors == there.errors
         print(len(there), "rows agree")
 """
 

@@ -404,15 +404,14 @@ def test_a_recorded_request_of_a_sequence_is_replayed_without_its_controls(tmp_p
     """A recorder beside a real server sees the inputs that its batcher adds."""
     batched = f"max_batch_size: 1 {CONFIG}"
     inputs = batched + 'input { name: "START" data_type: TYPE_FP32 dims: [ 1 ] }'
-    sequences = batched + """sequence_batching { control_input {
-        name: "START" control { kind: CONTROL_SEQUENCE_START fp32_false_true: [0, 1] }
-    } }"""
+    control = "control { kind: CONTROL_SEQUENCE_START fp32_false_true: [0, 1] }"
+    batcher = f'sequence_batching {{ control_input {{ name: "START" {control} }} }}'
     with Server() as server:
         server.define("sums", DOUBLE, config=inputs)
         one = np.ones((1, 1), np.float32)
         flags = {"correlation_id": 7, "sequence_start": True, "sequence_end": True}
         run = server.infer("sums", {"X": one, "START": one}, **flags)
-        server.define("sums", DOUBLE, config=sequences)
+        server.define("sums", DOUBLE, config=batched + batcher)
 
         replayed = run.replay(server=server).this
 

@@ -45,7 +45,9 @@ def copy_server(parts: ServerParts, model_name: str, folder: Path) -> ServerCopy
         exit_timeout_s=min(parts.settings.exit_timeout_s, _EXIT_TIMEOUT_S),
         otlp=None,
     )
-    copy = ServerCopy(settings, models, stand_ins)
+    found = {name: parts.repository.directory(name) for name in models}
+    origins = {name: str(each.path) for name, each in found.items() if each is not None}
+    copy = ServerCopy(settings, models, stand_ins, origins)
     return replace(copy, digest=_digest(copy, folder))
 
 
@@ -115,7 +117,7 @@ def _stand_ins(
 
 
 def _digest(copy: ServerCopy, folder: Path) -> str:
-    sha = hashlib.sha256(pickle.dumps((copy.settings, copy.models, copy.stand_ins)))
+    sha = hashlib.sha256(pickle.dumps(replace(copy, digest="")))
     for file in sorted(files_below(folder)):
         path = file.relative_to(folder).as_posix()
         sha.update(f"\n{path}: {digest_of(file)}".encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ class ServerCopy:
         Names of the models in the folder that are loaded.
     stand_ins
         Arguments of the stand-ins by model.
+    origins
+        Folders of the models on the copied server, by model: error texts name them.
     digest
         SHA-256 of all of this and of each file in the folder.
     """
@@ -35,6 +37,7 @@ class ServerCopy:
     settings: ServerSettings
     models: tuple[str, ...]
     stand_ins: Mapping[str, Mapping[str, Any]]
+    origins: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""
 
     def open(self, folder: Path) -> ServerParts:
@@ -84,6 +87,9 @@ class CopiedServer:
     ) -> None:
         self._parts: ServerParts = copy.open(folder)
         self._folder = folder
+        self._origins = {
+            f"{folder / name}/": f"{origin}/" for name, origin in copy.origins.items()
+        }
         self._keeper = Keeper(settings.keep)
         try:
             self._rows = RowsInServer(self._parts, settings)
@@ -95,6 +101,7 @@ class CopiedServer:
         """Execute a chunk; runs that are kept are the contents of files."""
         results = self._rows.run(chunk)
         for result in results:
+            result.error = self._with_origins(result.error)
             self._keeper.offer(result, {})
         # Later rows of the chunk may have displaced earlier ones.
         for result in results:
@@ -103,6 +110,15 @@ class CopiedServer:
             if is_kept and isinstance(run, Run):
                 result.run = self._content(run)
         return results
+
+    def _with_origins(self, text: str) -> str:
+        """Return an error text with the folders of the copied server.
+
+        Equal failures have equal texts, whatever process they are from.
+        """
+        for copied, origin in self._origins.items():
+            text = text.replace(copied, origin)
+        return text
 
     def _content(self, run: Run) -> bytes:
         """Return the content of a run's ``.blsrun`` file."""

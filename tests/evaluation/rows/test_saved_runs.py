@@ -105,7 +105,7 @@ def test_a_run_without_the_value_of_an_input_is_refused(server):
 
 
 def test_runs_without_the_value_of_an_input_are_left_out_among_others(tmp_path):
-    """A recorder summarises large values, and one request must not end an evaluation."""
+    """A recorder summarises large values; one such request ends no evaluation."""
     with Server(trace_budget_bytes=20) as other:
         other.define("double", DOUBLE, config=CONFIG)
         runs = [infer(other), infer(other)]
