@@ -149,7 +149,8 @@ def _times_ns(trace: Trace, span: Span) -> tuple[int, int]:
     if trace.models[span.model].is_ensemble:
         return span.request_start_ns, span.request_end_ns
     end_ns = span.request_end_ns if _is_stream(span) else span.compute_end_ns
-    return span.compute_start_ns, end_ns
+    # Earlier recorders left the start out where it is that of the request.
+    return span.compute_start_ns or span.request_start_ns, end_ns
 
 
 def _is_stream(span: Span) -> bool:

@@ -67,6 +67,30 @@ def chains(count=20):
 CONFIGS = {"chain": config("chain"), "a": config("a")}
 
 
+def test_recordings_without_the_starts_of_executions_are_the_same():
+    """Earlier recorders left them out: an execution began with its request."""
+    runs = chains()
+    without = [
+        ImportedRun(
+            dataclasses.replace(
+                each.trace,
+                spans=tuple(
+                    dataclasses.replace(span, compute_start_ns=0)
+                    for span in each.trace.spans
+                ),
+            )
+        )
+        for each in runs
+    ]
+
+    found, again = (
+        calibrate_recorded(Recording(each), "chain", CONFIGS, {}).models["chain"]
+        for each in (runs, without)
+    )
+
+    assert found.by_size == again.by_size
+
+
 def test_a_recording_has_own_work_calls_and_overheads():
     """A call takes a millisecond more than the execution of the called model."""
     found = calibrate_recorded(Recording(chains()), "chain", CONFIGS, {})

@@ -114,6 +114,18 @@ def test_only_failed_requests_are_recorded(recorded):
     assert 0 < len(recording) == len(recording.filter(failed=True)) < RUNS
 
 
+def test_an_execution_begins_with_its_request(recorded):
+    """A plan takes the durations of executions from a recording."""
+    recording, _ = recorded()
+    roots = [run.trace.spans[0] for run in recording]
+    executed = [root for root in roots if root.compute_end_ns]
+
+    assert RUNS - 1 == len(executed)
+    assert [root.request_start_ns for root in executed] == [
+        root.compute_start_ns for root in executed
+    ]
+
+
 def test_a_stream_with_an_error_is_a_failed_request(recorded):
     """The error is also one of its responses."""
     recording, _ = recorded()

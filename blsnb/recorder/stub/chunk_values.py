@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from blsnb.recorder.stub.tensor_rows import TensorRow
 
 _DEFAULTS = {
+    # 0 is a time: that of the request's start.
+    "request_end_ns": None,
+    "compute_start_ns": None,
+    "compute_end_ns": None,
     "parent": -1,
     "version": -1,
     "device": "cpu",
