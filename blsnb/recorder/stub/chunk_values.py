@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from blsnb.recorder.stub.tensor_rows import TensorRow
 
-_DEFAULTS = {
+_DEFAULTS: dict[str, Any] = {
     # 0 is a time: that of the request's start.
     "request_end_ns": None,
     "compute_start_ns": None,
