@@ -330,7 +330,8 @@ class ImportedRun(Run):
         error: str | None = None,
         replayer: Replayer | None = None,
     ) -> None:
-        record = RunRecord(trace.run_id, ended=True)
+        # It makes no calls; counters of itertools cannot be pickled from Python 3.14.
+        record = RunRecord(trace.run_id, ended=True, call_ids=iter(()))
         super().__init__(trace.title, record, responses, error, replayer)
         self._trace = trace
 

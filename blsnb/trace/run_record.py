@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ class RunRecord:
     """Whether a notebook has displayed it; such runs are kept longer."""
     cell: str = ""
     """The cell that started it, such as ``"In[3]"``."""
-    call_ids: itertools.count[int] = field(default_factory=itertools.count)
+    call_ids: Iterator[int] = field(default_factory=itertools.count)
     """Source of the ids of its calls."""
     calls: list[Call] = field(default_factory=list)
     """The calls kept one by one, in the order in which they started."""

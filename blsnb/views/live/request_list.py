@@ -54,16 +54,7 @@ class RequestList(ipywidgets.VBox):
         )
         self._order = ipywidgets.Dropdown(options=[NEWEST, SLOWEST])
         self._live = ipywidgets.ToggleButton(value=True, description="Live")
-        # Twice as many: a click that was made before its row left still opens it.
-        self._buttons = [self._button() for _ in range(2 * MAX_ROWS)]
-        self._ids: dict[ipywidgets.Button, str] = {}
-        """The request of each button, also after its row has left."""
-        self._used: dict[str, ipywidgets.Button] = {}
-        """The buttons in the list, by request."""
-        self._free = deque(self._buttons)
-        """The other ones; those that left the list first are used again first."""
-        self._listed = ipywidgets.VBox(self._buttons)
-        self._listed.add_class("blsnb-requests")
+        self._listed = self._list()
         self._head.add_class("blsnb-requests-head")
         self._output = ipywidgets.Output()
         bar = self._bar()
@@ -83,6 +74,20 @@ class RequestList(ipywidgets.VBox):
         bar = ipywidgets.HBox([*filters, self._live])
         bar.layout.flex_flow = "row wrap"
         return bar
+
+    def _list(self) -> ipywidgets.VBox:
+        """Return the list with its buttons, all unused."""
+        # Twice as many: a click that was made before its row left still opens it.
+        self._buttons = [self._button() for _ in range(2 * MAX_ROWS)]
+        self._ids: dict[ipywidgets.Button, str] = {}
+        """The request of each button, also after its row has left."""
+        self._used: dict[str, ipywidgets.Button] = {}
+        """The buttons in the list, by request."""
+        self._free = deque(self._buttons)
+        """The other ones; those that left the list first are used again first."""
+        listed = ipywidgets.VBox(self._buttons)
+        listed.add_class("blsnb-requests")
+        return listed
 
     def _button(self) -> ipywidgets.Button:
         button = ipywidgets.Button(layout={"width": "100%", "display": "none"})
