@@ -96,8 +96,7 @@ def test_a_library_is_hidden_where_blsnb_calls_it_and_shown_where_the_user_does(
     ]
     assert [zipfile.__file__] == list(
         dict.fromkeys(
-            each.tb_frame.f_code.co_filename
-            for each in frames.users(users.tb)[1:]
+            each.tb_frame.f_code.co_filename for each in frames.users(users.tb)[1:]
         )
     )
 
