@@ -48,7 +48,7 @@ OWN_TEXT = {
     "server_process.TritonServer",
     "signature.Missing",
     "simulated.DeviceArray",
-    "store.Counts",
+    "store.StoreCounts",
     "summary.TensorSummary",
     "text_format.TextFormatError",
     "tolerance.Tolerance",

@@ -139,6 +139,17 @@ class ProcessDebugger:
                 observed = monitoring.get_local_events(tool, code)
                 monitoring.set_local_events(tool, code, observed | line)
 
+    def trace_again(self) -> None:
+        """Trace all threads if this one is no longer traced.
+
+        Python 3.11 no longer traces a thread after an exception in its trace function,
+        such as Ctrl-C while the thread is stopped.
+        """
+        if sys.version_info < (3, 12) and sys.gettrace() is None:
+            with _known_names():
+                dispatch = self.py_db.trace_dispatch
+                self.py_db.enable_tracing(dispatch, apply_to_all_threads=True)
+
     def on_stop(self, around: Callable[[Stop], None]) -> None:
         """Call a function for each thread that stops, instead of its wait."""
         with _known_names():

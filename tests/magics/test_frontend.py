@@ -131,6 +131,7 @@ def test_a_run_is_executed_again_by_its_server(runs, known, monkeypatch):
     record = recorded(Recorder(), 3)
     replayer = Replaying() if known else None
     runs.add(record, replayer=replayer)
+    monkeypatch.setattr(frontend.default, "started", lambda: None)
 
     found = runs._run(wire.page_id(take_trace(record)))
 

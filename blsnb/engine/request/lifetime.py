@@ -128,7 +128,7 @@ class RootRequest:
         if frame is not None and in_model(frame, self.folders(), is_repeated):
             kind = self._unwind(thread_id, frame, is_repeated)
             if kind is not None:
-                async_exception.raise_in(thread_id, kind)
+                async_exception.raise_in(thread_id, kind, is_repeated)
 
     def interrupt_execution(
         self, execution: InterruptibleExecution, is_repeated: bool
@@ -145,7 +145,7 @@ class RootRequest:
             execution.is_interrupted = True
             kind = self._unwind(thread_id, frame, is_repeated)
             if kind is not None:
-                async_exception.raise_if(_HOOK_THREAD, execution, kind)
+                async_exception.raise_if(_HOOK_THREAD, execution, kind, is_repeated)
 
     def _unwind(
         self, thread_id: int, frame: types.FrameType, is_repeated: bool

@@ -20,22 +20,36 @@ RAISE.restype = ctypes.c_int
 """Raises an exception in a thread: its identifier, and a class."""
 PENDING_S = 0.005
 """Seconds that an exception may wait for its thread where it stops a debugger."""
+_FIRST_S = 0.25
+"""The same for the first one: a thread that the debugger stops runs each 0.2 s."""
 _SIGINT = frozenset({signal.SIGINT})
 _clear = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p)(
     ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
 )
 
 
-def raise_in(thread_id: int, kind: type[BaseException]) -> None:
-    """Raise an exception in a thread, once it runs Python code."""
+def raise_in(
+    thread_id: int, kind: type[BaseException], is_repeated: bool = False
+) -> None:
+    """Raise an exception in a thread, once it runs Python code.
+
+    Parameters
+    ----------
+    is_repeated
+        Whether the thread has been interrupted before.
+    """
     if is_traced():
-        _raise_shortly(functools.partial(RAISE, thread_id, kind), thread_id)
+        raise_now = functools.partial(RAISE, thread_id, kind)
+        _raise_shortly(raise_now, thread_id, is_repeated)
     else:
         RAISE(thread_id, kind)
 
 
 def raise_if(
-    thread_id: Callable[[T], int], owner: T, kind: type[BaseException]
+    thread_id: Callable[[T], int],
+    owner: T,
+    kind: type[BaseException],
+    is_repeated: bool = False,
 ) -> None:
     """Raise an exception in the thread that an object names; in none for 0.
 
@@ -43,11 +57,14 @@ def raise_if(
     ----------
     thread_id
         Returns the identifier; compiled code, as an `operator.attrgetter` is.
+    is_repeated
+        Whether the thread has been interrupted before.
     """
     # One call of compiled code: no other thread runs during it.
     raised = map(RAISE, filter(None, map(thread_id, (owner,))), (kind,))
     if is_traced():
-        _raise_shortly(functools.partial(list, raised), thread_id(owner))
+        raise_now: Callable[[], object] = functools.partial(list, raised)
+        _raise_shortly(raise_now, thread_id(owner), is_repeated)
     for _ in raised:
         return
 
@@ -67,12 +84,14 @@ class _Dropped(BaseException):
     """Takes the place of an exception that is to be dropped."""
 
 
-def _raise_shortly(raise_now: Callable[[], object], thread_id: int) -> None:
+def _raise_shortly(
+    raise_now: Callable[[], object], thread_id: int, is_repeated: bool
+) -> None:
     """Raise an exception in a thread that runs Python code now, or else drop it."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGINT)
     steps: tuple[Callable[[], object], ...] = (
         raise_now,
-        functools.partial(time.sleep, PENDING_S),
+        functools.partial(time.sleep, PENDING_S if is_repeated else _FIRST_S),
         functools.partial(_clear, thread_id, None),
         functools.partial(RAISE, threading.get_ident(), _Dropped),
     )

@@ -67,8 +67,11 @@ class CellDebugger:
         return SourceMap()
 
     def begin_cell(self, *_: object) -> None:
-        """Map the cells of all models, and report an unknown debugger once."""
-        self.synchronize()
+        """Map the cells of all models, and report an unknown debugger once.
+
+        A cell after Ctrl-C in a stopped thread is traced again.
+        """
+        self.synchronize(is_cell=True)
         if self.refusal and not self._is_reported:
             self._is_reported = True
             print(_UNKNOWN.format(reason=self.refusal), file=sys.stderr)
@@ -92,18 +95,24 @@ class CellDebugger:
                 return f"{_model_of(path)}, {place.cell}"
         return self._cells.name_of(source)
 
-    def synchronize(self, loading: dict[str, CellText] | None = None) -> None:
+    def synchronize(
+        self, loading: dict[str, CellText] | None = None, is_cell: bool = False
+    ) -> None:
         """Map what is known, if a debugger has been attached.
 
         Parameters
         ----------
         loading
             Cells of files that are about to be loaded.
+        is_cell
+            Whether this thread is about to run a cell.
         """
         try:
             debugger = process_debugger.attached()
             if debugger is not None:
                 self._apply(debugger, loading or {})
+                if is_cell:
+                    debugger.trace_again()
                 self.refusal = ""
         except UnknownDebugger as error:
             self.refusal = str(error)

@@ -47,7 +47,7 @@ CASES = {
     "blsnb.bench('double', {}, trace_level='ti": ["timestamps"],
     "blsnb.Server(model_control_mode='": ["explicit", "none", "poll"],
     "blsnb.Server(rate_limit='ex": ["execution_count"],
-    "blsnb.Server(triton_release='24": ["24.10"],
+    "blsnb.Server(triton_release='24": ["24.10", "24.11"],
     "server.use_runtime('n": ["numpy"],
     "run.export_trace('x.json', 'p": ["perfetto"],
     "server.compare('double', target='l": ["local"],

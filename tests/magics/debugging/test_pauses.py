@@ -38,7 +38,8 @@ def test_an_interrupt_ends_a_request_that_is_stopped(kernel, model):
     """No thread stays stopped, no traceback is ours; the next run stops again."""
     cell = model.format(name="child")
     kernel.run(cell)
-    kernel.set_dots(cell, line_of(cell, "self.factor)"))
+    line = line_of(cell, "self.factor)")
+    kernel.set_dots(cell, line)
     request = kernel.start(run_of("child"))
     kernel.stop_of(request)
     kernel.interrupt()
@@ -46,5 +47,4 @@ def test_an_interrupt_ends_a_request_that_is_stopped(kernel, model):
 
     assert ["KeyboardInterrupt"] == [each["ename"] for each in shown if "ename" in each]
     assert "" == "".join(each["text"] for each in shown if each.get("name") == "stderr")
-    request = kernel.start(run_of("child"))
-    kernel.finish(kernel.stop_of(request), request)
+    assert [(kernel.path_of(cell), line)] == kernel.stops_of(run_of("child"))
