@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,10 @@ _LOCK_TIMEOUT_S = 2.0
 _IS_OWN = "blsnb_stops"
 """Attribute that marks the function of `ProcessDebugger.on_stop`."""
 _OWN_MODULES = "blsnb"
-_OWN_FILES = f"{Path(__file__).parents[1]}/**"
+_FOLDER = str(Path(__file__).parents[1])
+_OWN_FILES = f"{_FOLDER}/**"
+_LIBRARIES = ("<", *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+"""How the files of Python and of installed packages begin."""
 
 
 Place = tuple[str, int]
@@ -37,6 +41,19 @@ class Stop(NamedTuple):
     """Continues the thread's step without a stop."""
     end: Callable[[], None] = lambda: None
     """Lets all threads continue, without steps."""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the thread stops with another one, in blsnb or a library it calls.
+
+        From Python 3.12 the filters of files do not prevent it.
+        """
+        frame: types.FrameType | None = self.frame
+        while frame and not frame.f_code.co_filename.startswith(_FOLDER):
+            if not frame.f_code.co_filename.startswith(_LIBRARIES):
+                return False
+            frame = frame.f_back
+        return not self.is_own and frame is not None
 
 
 _numbers = itertools.count(1 << 30)

@@ -132,6 +132,9 @@ class CellDebugger:
 
     def _stop(self, steps: DebuggerSteps, stop: Stop) -> None:
         """Wait in a stopped thread, and continue its step."""
+        if stop.is_inside:
+            # Ctrl-C must reach the model; this thread stops when it runs one again.
+            return
         if steps.passes(stop.frame):
             stop.skip()
             return
