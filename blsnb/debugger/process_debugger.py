@@ -19,9 +19,12 @@ _LOCK_TIMEOUT_S = 2.0
 _IS_OWN = "blsnb_stops"
 """Attribute that marks the function of `ProcessDebugger.on_stop`."""
 _OWN_MODULES = "blsnb"
-_FOLDER = str(Path(__file__).parents[1])
-_OWN_FILES = f"{_FOLDER}/**"
-_LIBRARIES = ("<", *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+_FOLDER = f"{Path(__file__).parents[1]}/"
+_OWN_FILES = f"{_FOLDER}**"
+_LIBRARIES = (
+    "<",
+    *(f"{sysconfig.get_path(kind)}/" for kind in ("stdlib", "purelib", "platlib")),
+)
 """How the files of Python and of installed packages begin."""
 
 

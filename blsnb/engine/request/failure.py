@@ -8,7 +8,7 @@ from pathlib import Path
 from blsnb.pb_utils import config, functions
 from blsnb.trace.events import Call
 
-_OURS = str(Path(__file__).resolve().parent.parent.parent)
+_OURS = f"{Path(__file__).resolve().parents[2]}/"
 # On Triton these are functions of a Python file, so they show in error texts.
 _PYTHON_NAMES = tuple(
     str(Path(module.__file__ or "").resolve()) for module in (config, functions)

@@ -65,6 +65,7 @@ def raise_if(
     if is_traced():
         raise_now: Callable[[], object] = functools.partial(list, raised)
         _raise_shortly(raise_now, thread_id(owner), is_repeated)
+        return
     for _ in raised:
         return
 

@@ -26,7 +26,7 @@ IsDue = Callable[[types.FrameType], bool]
 _TOOL = "blsnb interrupts"
 _TOOLS = (4, 3)
 """Numbers of monitoring tools that Python does not suggest for other purposes."""
-_OURS = str(Path(__file__).resolve().parents[2])
+_OURS = f"{Path(__file__).resolve().parents[2]}/"
 
 
 class _Repeated:
