@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import cupy
@@ -27,6 +27,15 @@ _MIN_CAPABILITY = 60
 """Triton uses no device below compute capability 6.0."""
 _LEGACY_STREAM = 1
 """DLPack's number of the stream that CUDA numbers 0."""
+_SUCCESS, _NOT_READY = 0, 600
+"""What CUDA answers to a question whether a stream is idle; all else is an error."""
+_LOST = (
+    "The GPU no longer answers this process: an error such as an access to memory that "
+    "is not allocated ends its use for good. Here all models share the kernel's "
+    "process: find the kernel that made the error (CUDA_LAUNCH_BLOCKING=1 in the "
+    "environment shows its line), and restart the notebook's kernel. On Triton the "
+    "processes of this model's instances are affected, until the model is loaded again."
+)
 
 
 class CupyMemory(Memory):
@@ -36,6 +45,15 @@ class CupyMemory(Memory):
     def device(self) -> str:
         """Such as ``"gpu:0"``."""
         return device_name(self.array.device.id)
+
+    @property
+    def lost(self) -> bool:
+        """Whether an error of an earlier kernel has ended the use of the device."""
+        try:
+            with self.array.device:
+                return _is_lost()
+        except cupy.cuda.runtime.CUDARuntimeError:
+            return True
 
     def host(self) -> memoryview:
         """Return a read-only copy of the bytes on the host."""
@@ -126,13 +144,19 @@ class CupyRuntime:
         )
 
     def from_dlpack(self, producer: Any) -> ImportedMemory:
-        """Import device memory by DLPack; the current stream waits for the producer."""
+        """Import device memory by DLPack, when the work on it is done.
+
+        Work that a capsule's producer has queued is not awaited.
+
+        References
+        ----------
+        python_backend: src/pb_tensor.cc, PbTensor::FromDLPack
+        """
         capsule = producer
         if not dlpack.is_capsule(producer):
-            number = producer.__dlpack_device__()[1]
-            with cupy.cuda.Device(self._checked(number)):
-                stream = cupy.cuda.get_current_stream().ptr or _LEGACY_STREAM
-                capsule = producer.__dlpack__(stream=stream)
+            number = self._checked(producer.__dlpack_device__()[1])
+            with cupy.cuda.Device(number):
+                capsule = _complete_capsule(producer, number)
         described = dlpack.describe(capsule)
         kind, number = described.device
         if kind != dlpack.CUDA:
@@ -164,20 +188,18 @@ class CupyRuntime:
     def measure(self, device: int) -> Iterator[Measurement]:
         """Make a device the current one and measure the work by its own events."""
         measurement, hook = Measurement(), _PeakHook()
-        with cupy.cuda.Device(self._checked(device)), hook:
+        with cupy.cuda.Device(self._checked(device)), hook, _advice():
             before = cupy.get_default_memory_pool().used_bytes()
-            start, end = cupy.cuda.Event(), cupy.cuda.Event()
+            start = cupy.cuda.Event()
             start.record()
             try:
                 yield measurement
-            finally:
-                end.record()
-                end.synchronize()
-                elapsed = round(cupy.cuda.get_elapsed_time(start, end) * 1e6)
-                in_use = cupy.get_default_memory_pool().used_bytes()
-                peak = max(in_use, before + hook.most)
-                name = device_name(device)
-                measurement.use = DeviceUse(name, elapsed, in_use, peak)
+            except BaseException:
+                # The model's error is reported, not one of the device after it.
+                with suppress(cupy.cuda.runtime.CUDARuntimeError):
+                    measurement.use = _use(device, start, before, hook)
+                raise
+            measurement.use = _use(device, start, before, hook)
 
     def synchronise(self) -> None:
         """Wait until every device has finished its work."""
@@ -189,6 +211,50 @@ class CupyRuntime:
         with cupy.cuda.Device(self._checked(device)):
             pool = cupy.get_default_memory_pool()
             return MemoryUse(pool.used_bytes(), pool.total_bytes())
+
+
+def _complete_capsule(producer: Any, number: int) -> Any:
+    """Return a producer's capsule, when the current stream has waited for its work.
+
+    A stream of the model's own that does not wait for the legacy stream, and that the
+    legacy stream does not wait for, would otherwise be read too early.
+    """
+    stream = cupy.cuda.get_current_stream()
+    capsule = producer.__dlpack__(stream=stream.ptr or _LEGACY_STREAM)
+    try:
+        stream.synchronize()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        failed = DeviceError(f"Failed to synchronize CUDA device with id {number}")
+        raise failed from error
+    return capsule
+
+
+def _use(device: int, start: Any, before: int, hook: _PeakHook) -> DeviceUse:
+    """Return the use of a device since an event, when its work is done."""
+    end = cupy.cuda.Event()
+    end.record()
+    end.synchronize()
+    elapsed = round(cupy.cuda.get_elapsed_time(start, end) * 1e6)
+    in_use = cupy.get_default_memory_pool().used_bytes()
+    return DeviceUse(
+        device_name(device), elapsed, in_use, max(in_use, before + hook.most)
+    )
+
+
+@contextmanager
+def _advice() -> Iterator[None]:
+    """Add advice to an error if the device can no longer be used."""
+    try:
+        yield
+    except Exception as error:
+        if _is_lost():
+            error.add_note(_LOST)
+        raise
+
+
+def _is_lost() -> bool:
+    """Return whether the current device fails every call, without waiting for it."""
+    return cupy.cuda.runtime.streamQuery(0) not in (_SUCCESS, _NOT_READY)
 
 
 @contextmanager

@@ -36,9 +36,14 @@ class DeviceRef(TensorRef):
         self._on_host: Callable[[], memoryview | None] = lambda: None
 
     @property
-    def data(self) -> memoryview:  # type: ignore[override]
-        """A copy of the elements on the host, shared while anyone references it."""
+    def data(self) -> memoryview | None:  # type: ignore[override]
+        """A copy of the elements on the host, shared while anyone references it.
+
+        None if the device no longer answers.
+        """
         held = self._on_host()
+        if held is None and self.memory.lost:
+            return None
         if held is None:
             held = self.memory.host()
             self._on_host = weakref.ref(held)
@@ -46,8 +51,8 @@ class DeviceRef(TensorRef):
 
     @property
     def evicted(self) -> bool:
-        """Always False: the description of an evicted value is a `TensorRef`."""
-        return False
+        """Whether the device no longer answers; otherwise its value is there."""
+        return self.memory.lost
 
     @property
     def value_id(self) -> int:

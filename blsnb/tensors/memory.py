@@ -33,6 +33,11 @@ class Memory(ABC):
         """``"cpu"`` or ``"gpu:0"``."""
 
     @property
+    def lost(self) -> bool:
+        """Whether the device no longer answers, so that no element can be read."""
+        return False
+
+    @property
     def shape(self) -> Shape:
         """The shape."""
         return tuple(self.array.shape)

@@ -165,5 +165,6 @@ cuda = types.SimpleNamespace(
         getDeviceProperties=lambda number: {"name": b"a pretended device"},
         runtimeGetVersion=lambda: 12090,
         driverGetVersion=lambda: 13000,
+        streamQuery=lambda stream: 0,
     ),
 )

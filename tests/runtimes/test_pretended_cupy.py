@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,48 @@ class TestPretendedCupy(DeviceContract):
         more = measured.use.peak_bytes - measured.use.in_use_bytes
 
         assert more >= 1 << 10
+
+    def test_an_error_on_a_lost_device_says_what_to_do(self, monkeypatch):
+        """The model's own error is reported, with the advice as a note."""
+
+        def fails(*_):
+            raise pretended_cupy._RuntimeError("cudaErrorIllegalAddress")
+
+        runtime, event = pretended_cupy.cuda.runtime, pretended_cupy._Event
+
+        def loses_it():
+            monkeypatch.setattr(runtime, "streamQuery", lambda stream: 700)
+            monkeypatch.setattr(event, "synchronize", fails)
+            raise KeyError("mine")
+
+        with pytest.raises(KeyError) as plain, self.runtime.measure(0):
+            raise KeyError("mine")
+        with pytest.raises(KeyError) as failed, self.runtime.measure(0):
+            loses_it()
+        lost = pretended_cupy._RuntimeError
+        with pytest.raises(lost) as late, self.runtime.measure(0):
+            pass
+
+        assert self.to_device(FLOATS).lost
+        assert not hasattr(plain.value, "__notes__")
+        for error in (failed.value, late.value):
+            (note,) = error.__notes__
+            assert "restart the notebook's kernel" in note
+
+    def test_a_failed_wait_for_a_producer_has_tritons_text(self, monkeypatch):
+        """The error of the kernel before it is its cause."""
+
+        def fails():
+            raise pretended_cupy._RuntimeError("cudaErrorIllegalAddress")
+
+        made = self.to_device(FLOATS).array
+        stream = types.SimpleNamespace(ptr=7, synchronize=fails)
+        monkeypatch.setattr(pretended_cupy.cuda, "get_current_stream", lambda: stream)
+        text = "Failed to synchronize CUDA device with id 0"
+        with pytest.raises(DeviceError, match=text) as failed:
+            self.runtime.from_dlpack(made)
+
+        assert "cudaErrorIllegalAddress" == str(failed.value.__cause__)
 
 
 @pytest.mark.parametrize(

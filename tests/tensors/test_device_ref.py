@@ -13,6 +13,7 @@ from blsnb.tensors.difference import ValueChange, difference
 from blsnb.tensors.dtypes import BF16, BY_NUMPY
 from blsnb.tensors.memory import device_name, device_number
 from blsnb.tensors.ref import TensorRef, freeze
+from blsnb.tensors.summary import TensorSummary
 
 COUNTS = DEVICES[0].counts
 
@@ -51,6 +52,20 @@ def test_the_copy_on_the_host_is_shared():
 
     assert np.arange(4.0).tobytes() == bytes(ref.data)
     assert before + 2 == COUNTS.to_host
+
+
+def test_values_of_a_device_that_no_longer_answers_are_gone(monkeypatch):
+    """Only their description is shown; nothing fails."""
+    ref, other = on_device(np.arange(4.0)), on_device(np.arange(4.0))
+    held = other.data
+    monkeypatch.setattr(type(ref.memory), "lost", True)
+
+    assert (True, None) == (ref.evicted, ref.data)
+    assert TensorSummary(ref).stats is None
+    assert preview.default(ref) is None
+    with pytest.raises(ValueError, match="value of tensor 'X' was evicted"):
+        ref.view()
+    assert held is other.data
 
 
 def test_an_alias_shares_the_memory():
