@@ -9,6 +9,8 @@ import inspect
 import re
 import sys
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from blsnb.engine.request.inflight import Execution
@@ -26,6 +28,10 @@ _TRITON_ARGV = [""]
 _MAYBE_ARGV = r"\bargv\b|\bparse_(known_)?args\b"
 _ALIKE = 0.78
 """Minimum similarity of a method's name to a hook that it probably means."""
+
+# Read in this way, no metaclass takes part.
+_MRO = type.__dict__["__mro__"].__get__
+_CLASS_ATTRIBUTES = type.__dict__["__dict__"].__get__
 
 
 class ModelNotes:
@@ -184,11 +190,24 @@ def has_hook(model: object, name: str) -> bool:
 
 def static_attribute(owner: object, name: str) -> Any:
     """Return an attribute without calling its descriptor; None if it is missing."""
+    # `inspect.getattr_static` of Python 3.12 keeps each class that it is asked about.
     try:
-        return inspect.getattr_static(owner, name, None)
+        found = (each[name] for each in _static_attributes(owner) if name in each)
+        return next(found, None)
     except BaseException:
-        # On Python 3.11 the look-up runs the `__getattribute__` of a metaclass.
+        # A property `__dict__` is the model's code.
         return None
+
+
+def _static_attributes(owner: object) -> Iterator[Mapping[str, Any]]:
+    """Generate the attributes of an object, then those of each of its classes."""
+    kind = type(owner)
+    if issubclass(kind, type):
+        yield from map(_CLASS_ATTRIBUTES, _MRO(owner))
+    else:
+        with suppress(AttributeError):
+            yield object.__getattribute__(owner, "__dict__")
+    yield from map(_CLASS_ATTRIBUTES, _MRO(kind))
 
 
 def is_about_threads(error: BaseException) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import gc
 import importlib
 import linecache
 import sys
@@ -403,6 +404,18 @@ def test_modules_are_removed_with_the_model(server):
 
     assert every(name.startswith("_blsnb_") for name in loaded)
     assert before == set(sys.modules)
+
+
+def test_nothing_keeps_the_class_of_a_model_whose_server_is_closed():
+    """With its module it would keep the server and the values of its runs."""
+    source = f"{DOUBLE}\nstage.seen.append(weakref.ref(TritonPythonModel))\n"
+    with Server() as server:
+        server.define("model", f"import weakref\n{source}", config=CONFIG)
+        server.infer("model", X)
+    del server
+    gc.collect()
+
+    assert stage.seen[-1]() is None
 
 
 def test_paths_are_forgotten_with_the_model(server):
