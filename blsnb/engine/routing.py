@@ -264,6 +264,8 @@ class Router:
             call.flags |= CallFlag.ERROR
             call.error = response.error
             call.error_code = response.code
+            if not caller.is_client:
+                response.take_cause()
         if response.parameters:
             call.response_parameters = tuple(response.parameters.items())
         self._recorder.close(root.record, call, message.inputs, response.outputs)

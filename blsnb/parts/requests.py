@@ -197,7 +197,7 @@ class ClientRequests:
             advice = answer.advice or "\n".join(notes_of(response.cause))
             raise InferenceError(
                 response.error, response.code, run, advice
-            ) from response.cause
+            ) from response.take_cause()
         responses = functools.partial(_responses_of, response)
         return Run(message.model_name, root.record, responses, None, self)
 
@@ -224,7 +224,9 @@ class ClientRequests:
         self._readers.prepare()
         root = self._open_requests.open(deadline_ns, None, begun)
         root.record.of_client = True
-        return self._answer(message, root)
+        answer = self._answer(message, root)
+        answer.response.take_cause()
+        return answer
 
     def _answer(self, message: RequestMessage, root: RootRequest) -> Answer:
         __tracebackhide__ = True

@@ -63,3 +63,12 @@ class ResponseMessage:
     """The error that follows it, of a model that may send one response only."""
     dropped: tuple[str, ...] = ()
     """Names of outputs that were not requested, and are not sent."""
+
+    def take_cause(self) -> BaseException | None:
+        """Return the exception behind the error, and forget it.
+
+        Its frames refer to this response. Left in place, arrays of a model that failed,
+        which may fill a GPU, would wait for a garbage collection.
+        """
+        cause, self.cause = self.cause, None
+        return cause

@@ -120,7 +120,12 @@ class EventLoop:
                 raise Abandoned(outcome) from None
             async_exception.withdraw(self.thread_id)
             raise
-        return future.result()
+        try:
+            return future.result()
+        finally:
+            # A frame of the model's error: its arrays would wait for a collection.
+            tasks.clear()
+            del future
 
     def _interrupt(
         self,
@@ -322,6 +327,8 @@ async def _guarded(
     task = asyncio.current_task()
     assert task is not None
     begun(task)
+    # As in `EventLoop.run`: the task keeps the error.
+    del task
     try:
         root.check()
         if isinstance(coroutine, Generator):

@@ -184,8 +184,7 @@ class Loader:
                     errors[number] = out_of_memory(error)
             if errors:
                 _log_failures(name, errors)
-                first = next(iter(errors.values()))
-                raise create_failed(directory.name, numbers, errors, kept) from first
+                raise create_failed(name, numbers, errors, kept) from _taken(errors)
         except BaseException:
             for version in loaded.values():
                 version.retire()
@@ -292,6 +291,17 @@ def _log_failures(name: str, errors: Mapping[int, CreateError]) -> None:
         text = "failed to load '%s' version %d: %s"
         server_event("E", text, name, number, reason_of(error))
     server_event("I", "failed to load '%s'", name)
+
+
+def _taken(errors: dict[int, CreateError]) -> CreateError:
+    """Return the first error, and forget all.
+
+    Their frames refer to this dictionary: arrays of a model that failed, which may fill
+    a GPU, would wait for a garbage collection.
+    """
+    first = next(iter(errors.values()))
+    errors.clear()
+    return first
 
 
 def _is_interrupt(error: CreateError) -> bool:

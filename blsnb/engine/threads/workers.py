@@ -285,5 +285,7 @@ def _do(future: Future[Any] | LoopFuture, work: Callable[[], Any]) -> None:
         result = work()
     except BaseException as error:
         future.set_exception(error)
+        # A frame of the error: arrays of the model would wait for a collection.
+        del future
     else:
         future.set_result(result)
