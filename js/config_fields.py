@@ -9,7 +9,7 @@ from typing import Any
 from blsnb.model.text.config_fields import field_key, meanings
 from blsnb.model.text.schema import schema
 
-FILE = Path(__file__).parent / "src" / "panel" / "configfields.json"
+FILE = Path(__file__).parent / "src" / "panel" / "editor" / "configfields.json"
 
 
 def table() -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Differences of durations; twin of js/src/delta.ts."""
+"""Differences of durations; twin of js/src/page/delta.ts."""
 
 from __future__ import annotations
 

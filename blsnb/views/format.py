@@ -1,4 +1,4 @@
-"""Times, counts and names as text; the counterpart of js/src/format.ts."""
+"""Times, counts and names as text; the counterpart of js/src/page/format.ts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 /** The entry of a kernel's connection: a widget without a view, which documents find in the page. */
 
-import { connect, disconnect } from "./connections.ts";
-import { VERSION, type WidgetModel } from "./widget.ts";
+import { connect, disconnect } from "./kernel/connections.ts";
+import { VERSION, type WidgetModel } from "./kernel/widget.ts";
 
 function initialize({ model }: { model: WidgetModel }): () => void {
   const received = (message?: { type?: string }): void => {

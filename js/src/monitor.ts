@@ -1,9 +1,9 @@
 /** The entry of the dashboard: shows the trait `overview`, and reports to Python that it is watched. */
 
-import { Dashboard } from "./dashboard.ts";
-import { register } from "./registry.ts";
-import type { WidgetModel } from "./widget.ts";
-import type { Overview } from "./overview.ts";
+import { Dashboard } from "./dashboard/dashboard.ts";
+import { register } from "./kernel/registry.ts";
+import type { WidgetModel } from "./kernel/widget.ts";
+import type { Overview } from "./dashboard/overview.ts";
 
 /** Pause between two reports; without one for ten minutes Python stops reading. */
 const WATCHING_MS = 30_000;

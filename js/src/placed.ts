@@ -1,7 +1,7 @@
 /** The entry of a placed widget: shows a widget of the kernel in the place of a static text. */
 
-import { register } from "./registry.ts";
-import type { WidgetModel } from "./widget.ts";
+import { register } from "./kernel/registry.ts";
+import type { WidgetModel } from "./kernel/widget.ts";
 
 /** The part of a view of ipywidgets that is used: its Lumino widget attaches itself. */
 interface View {

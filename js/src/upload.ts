@@ -1,6 +1,6 @@
 /** The entry of a field that uploads a file in pieces: a server closes connections with large messages. */
 
-import type { WidgetModel } from "./widget.ts";
+import type { WidgetModel } from "./kernel/widget.ts";
 
 const PIECE_BYTES = 1 << 20;
 

@@ -1,14 +1,14 @@
 /** The entry: a live widget for anywidget, and `mount` for a finished run's document. */
 
-import { Frame } from "./frame.ts";
-import { CONNECTED, weakly } from "./connections.ts";
-import { Kernel } from "./kernel.ts";
-import { Live } from "./live.ts";
-import { LiveView, modelsOf, selectedIn } from "./liveview.ts";
-import type { ViewState } from "./viewstate.ts";
-import type { Header } from "./header.ts";
-import { Store } from "./store.ts";
-import type { WidgetModel } from "./widget.ts";
+import { Frame } from "./frame/frame.ts";
+import { CONNECTED, weakly } from "./kernel/connections.ts";
+import { Kernel } from "./kernel/kernel.ts";
+import { Live } from "./live/live.ts";
+import { LiveView, modelsOf, selectedIn } from "./live/liveview.ts";
+import type { ViewState } from "./session/viewstate.ts";
+import type { Header } from "./trace/header.ts";
+import { Store } from "./trace/store.ts";
+import type { WidgetModel } from "./kernel/widget.ts";
 
 /** What the page knows of a run: its model and rows, and the state of its last view. */
 interface Known {

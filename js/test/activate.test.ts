@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import "./page.ts";
-import type { Front } from "../src/panel/front.ts";
-import type { Application, Classes, Comm, CommMessage, KernelConnection } from "../src/panel/lab.ts";
-import type { Row } from "../src/panel/link.ts";
+import type { Front } from "../src/panel/link/front.ts";
+import type { Application, Classes, Comm, CommMessage, KernelConnection } from "../src/panel/link/lab.ts";
+import type { Row } from "../src/panel/link/link.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
 const { activate } = await import("../src/panel/activate.ts");

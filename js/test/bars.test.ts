@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Bars, ROW_HEIGHT } from "../src/bars.ts";
-import { Plane } from "../src/plane.ts";
-import { TimeRange } from "../src/range.ts";
-import { Rows, type Row } from "../src/rows.ts";
-import type { Colours } from "../src/theme.ts";
-import type { Trace } from "../src/trace.ts";
-import { Flag } from "../src/wire.ts";
+import { Bars, ROW_HEIGHT } from "../src/timeline/bars.ts";
+import { Plane } from "../src/timeline/plane.ts";
+import { TimeRange } from "../src/timeline/range.ts";
+import { Rows, type Row } from "../src/session/rows.ts";
+import type { Colours } from "../src/page/theme.ts";
+import type { Trace } from "../src/trace/trace.ts";
+import { Flag } from "../src/trace/wire.ts";
 import { call, traceOf } from "./fixture.ts";
 
 const MIDDLE = ROW_HEIGHT / 2;

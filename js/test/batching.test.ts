@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { batchFacts } from "../src/batching.ts";
-import type { Batching } from "../src/header.ts";
+import { batchFacts } from "../src/facts/batching.ts";
+import type { Batching } from "../src/trace/header.ts";
 import { call, traceOf } from "./fixture.ts";
 
 const FULL: Batching = [7, true, "largest size reached", "the largest size 3 was reached", [], 1];

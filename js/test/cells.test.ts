@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { columnsOf, shortened } from "../src/cells.ts";
-import type { GridPreview } from "../src/header.ts";
+import { columnsOf, shortened } from "../src/tensors/cells.ts";
+import type { GridPreview } from "../src/trace/header.ts";
 
 function grid(rows: number, columns: number, values?: string[]): GridPreview {
   const of: [number, number] = [rows, columns];

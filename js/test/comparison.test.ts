@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Comparison, total } from "../src/comparison.ts";
-import { deltaText, shortDelta, signOf, toneOf } from "../src/delta.ts";
-import { filterOf } from "../src/filter.ts";
-import { time } from "../src/format.ts";
-import { modelGraph } from "../src/modelgraph.ts";
-import { dims, relevanceOf } from "../src/relevance.ts";
-import { Rows, type Row } from "../src/rows.ts";
-import { Trace } from "../src/trace.ts";
-import type { Header } from "../src/header.ts";
-import { Store } from "../src/store.ts";
-import { ownBuffer } from "../src/wire.ts";
+import { Comparison, total } from "../src/trace/comparison.ts";
+import { deltaText, shortDelta, signOf, toneOf } from "../src/page/delta.ts";
+import { filterOf } from "../src/trace/filter.ts";
+import { time } from "../src/page/format.ts";
+import { modelGraph } from "../src/trace/modelgraph.ts";
+import { dims, relevanceOf } from "../src/session/relevance.ts";
+import { Rows, type Row } from "../src/session/rows.ts";
+import { Trace } from "../src/trace/trace.ts";
+import type { Header } from "../src/trace/header.ts";
+import { Store } from "../src/trace/store.ts";
+import { ownBuffer } from "../src/trace/wire.ts";
 import { call, random, traceOf } from "./fixture.ts";
 
 // Written by the Python side, python -m tests.views.golden_run.

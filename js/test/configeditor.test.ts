@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { completed, CONFIG_COMPLETION } from "../src/panel/completion.ts";
-import { CONFIG_PARSER, isConfigCell } from "../src/panel/configlanguage.ts";
-import { meaningAt, placeAtEnd } from "../src/panel/configplace.ts";
+import { completed, CONFIG_COMPLETION } from "../src/panel/editor/completion.ts";
+import { CONFIG_PARSER, isConfigCell } from "../src/panel/editor/configlanguage.ts";
+import { meaningAt, placeAtEnd } from "../src/panel/editor/configplace.ts";
 
 const FILE = new URL("../../tests/model/text/config_places.json", import.meta.url);
 const PLACES = JSON.parse(new TextDecoder().decode(readFileSync(FILE))) as [text: string, message: string, field: string][];

@@ -6,8 +6,8 @@ import { mock, test } from "node:test";
 import "./page.ts";
 import { FakeModel } from "./fakemodel.ts";
 import connection from "../src/connection.ts";
-import { connections } from "../src/connections.ts";
-import { Kernel, QueryError } from "../src/kernel.ts";
+import { connections } from "../src/kernel/connections.ts";
+import { Kernel, QueryError } from "../src/kernel/kernel.ts";
 
 mock.timers.enable({ apis: ["setTimeout"] });
 

@@ -7,10 +7,10 @@ import { FakeModel } from "./fakemodel.ts";
 import { call, encode, model } from "./fixture.ts";
 import { nextFrame } from "./page.ts";
 import { View } from "./shown.ts";
-import { connect, connections, disconnect } from "../src/connections.ts";
-import { Kernel } from "../src/kernel.ts";
-import { Store } from "../src/store.ts";
-import { Flag } from "../src/wire.ts";
+import { connect, connections, disconnect } from "../src/kernel/connections.ts";
+import { Kernel } from "../src/kernel/kernel.ts";
+import { Store } from "../src/trace/store.ts";
+import { Flag } from "../src/trace/wire.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
 

@@ -5,9 +5,9 @@ import "./page.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { copied, deviceWork } from "../src/device.ts";
-import { Store } from "../src/store.ts";
-import { Trace } from "../src/trace.ts";
+import { copied, deviceWork } from "../src/facts/device.ts";
+import { Store } from "../src/trace/store.ts";
+import { Trace } from "../src/trace/trace.ts";
 import { call, encode, model, Packer } from "./fixture.ts";
 
 const MODELS = [model("a"), model("b")];

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Doing } from "../src/panel/doing.ts";
-import type { Application, Classes, RenderMime } from "../src/panel/lab.ts";
-import type { Document } from "../src/panel/front.ts";
-import type { Reply } from "../src/panel/link.ts";
+import type { Application, Classes, RenderMime } from "../src/panel/link/lab.ts";
+import type { Document } from "../src/panel/link/front.ts";
+import type { Reply } from "../src/panel/link/link.ts";
 
 /** A tab, of which nothing is shown. */
 class FakeTab {

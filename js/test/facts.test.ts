@@ -7,9 +7,9 @@ import { same, Story } from "./drawing.ts";
 import { call, encode, model, Packer, type Call } from "./fixture.ts";
 import { nextFrame, penOf, point, press } from "./page.ts";
 import { View } from "./shown.ts";
-import type { Header, Run } from "../src/header.ts";
-import { Store } from "../src/store.ts";
-import { Flag } from "../src/wire.ts";
+import type { Header, Run } from "../src/trace/header.ts";
+import { Store } from "../src/trace/store.ts";
+import { Flag } from "../src/trace/wire.ts";
 
 function shown(calls: Call[], header: Partial<Header>, responses: [number, number][] = [], ids?: number[]): View {
   const { header: whole, buffer } = encode(calls, header, { responses, ids });

@@ -1,6 +1,6 @@
 /** What anywidget hands to the view, with the kernel's side of it in the test's hands. */
 
-import type { WidgetModel } from "../src/widget.ts";
+import type { WidgetModel } from "../src/kernel/widget.ts";
 
 export type Sent = { type: string; id?: string; slot?: string; have?: number };
 type Listener = (message: unknown, buffers: ArrayBufferView[]) => void;

@@ -1,9 +1,9 @@
 /** Calls encoded as the wire contract says: what blsnb/views/documents/wire.py would send. */
 
-import type { Header, ModelEntry } from "../src/header.ts";
-import { Store } from "../src/store.ts";
-import type { Column } from "../src/wire.ts";
-import { Trace } from "../src/trace.ts";
+import type { Header, ModelEntry } from "../src/trace/header.ts";
+import { Store } from "../src/trace/store.ts";
+import type { Column } from "../src/trace/wire.ts";
+import { Trace } from "../src/trace/trace.ts";
 
 const TYPES = {
   i4: Int32Array,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { FoldedEntry } from "../src/folded.ts";
-import { modelGraph } from "../src/modelgraph.ts";
+import type { FoldedEntry } from "../src/trace/folded.ts";
+import { modelGraph } from "../src/trace/modelgraph.ts";
 import type { Call } from "./fixture.ts";
 import { call, traceOf } from "./fixture.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bytes, clip, counted, percent, shape, time, value, visible } from "../src/format.ts";
+import { bytes, clip, counted, percent, shape, time, value, visible } from "../src/page/format.ts";
 
 test("times keep three digits in a readable unit", () => {
   const shown = [0, 0.25, 7.5, 900, 999.7, 2010, 11_380, 76_190, 489_000, 6_020_000].map(time);

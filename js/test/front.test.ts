@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { KernelConnection, Tracker } from "../src/panel/lab.ts";
-import { Front, type Document } from "../src/panel/front.ts";
+import type { KernelConnection, Tracker } from "../src/panel/link/lab.ts";
+import { Front, type Document } from "../src/panel/link/front.ts";
 
 class Signal {
   slots: (() => void)[] = [];

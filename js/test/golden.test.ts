@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { count, counted, time } from "../src/format.ts";
-import { modelGraph } from "../src/modelgraph.ts";
-import { Trace } from "../src/trace.ts";
-import type { Header, TensorEntry } from "../src/header.ts";
-import { Store } from "../src/store.ts";
-import { ownBuffer } from "../src/wire.ts";
+import { count, counted, time } from "../src/page/format.ts";
+import { modelGraph } from "../src/trace/modelgraph.ts";
+import { Trace } from "../src/trace/trace.ts";
+import type { Header, TensorEntry } from "../src/trace/header.ts";
+import { Store } from "../src/trace/store.ts";
+import { ownBuffer } from "../src/trace/wire.ts";
 
 // Written by the Python side, python -m tests.views.golden_run.
 const FOLDER = new URL("../../tests/views/golden/", import.meta.url);

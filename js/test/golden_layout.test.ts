@@ -4,9 +4,9 @@ import { test } from "node:test";
 
 import { same } from "./drawing.ts";
 import { random } from "./fixture.ts";
-import { labelPlaces } from "../src/labels.ts";
-import { layered, type LayoutEdge, type LayoutOptions } from "../src/layout.ts";
-import { loop, loopLabel, withRoom } from "../src/loops.ts";
+import { labelPlaces } from "../src/graph/labels.ts";
+import { layered, type LayoutEdge, type LayoutOptions } from "../src/graph/layout.ts";
+import { loop, loopLabel, withRoom } from "../src/graph/loops.ts";
 
 const GRAPHS: Record<string, [from: number, to: number][]> = {
   chain: [[0, 1], [1, 2], [2, 3]],

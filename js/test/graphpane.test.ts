@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { call, encode, model } from "./fixture.ts";
 import { point, resize } from "./page.ts";
 import { View } from "./shown.ts";
-import { Store } from "../src/store.ts";
+import { Store } from "../src/trace/store.ts";
 
 /** Space between two boxes of a rank, see `chooseLayout`. */
 const GAP = 12;

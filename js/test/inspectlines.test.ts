@@ -3,8 +3,8 @@ import "./page.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { timedLines } from "../src/inspectlines.ts";
-import type { TimedFile } from "../src/header.ts";
+import { timedLines } from "../src/inspector/inspectlines.ts";
+import type { TimedFile } from "../src/trace/header.ts";
 
 const FILES: TimedFile[] = [
   ["model.py", [["model.py:3", 2, 500, 0, "x = 1"], null, ["model.py:9", 1, 2000, 100, "y"]]],

@@ -8,10 +8,10 @@ import { FakeModel } from "./fakemodel.ts";
 import { call, encode, model, Packer } from "./fixture.ts";
 import { nextFrame, point, press } from "./page.ts";
 import { View } from "./shown.ts";
-import type { GridPreview, Header, ImagePreview, TensorEntry } from "../src/header.ts";
-import { Kernel } from "../src/kernel.ts";
-import { Store } from "../src/store.ts";
-import { Flag } from "../src/wire.ts";
+import type { GridPreview, Header, ImagePreview, TensorEntry } from "../src/trace/header.ts";
+import { Kernel } from "../src/kernel/kernel.ts";
+import { Store } from "../src/trace/store.ts";
+import { Flag } from "../src/trace/wire.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
 

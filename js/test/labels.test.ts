@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { LABEL_HEIGHT, labelPlaces, labelWidth } from "../src/labels.ts";
-import { layered, type LayoutEdge } from "../src/layout.ts";
+import { LABEL_HEIGHT, labelPlaces, labelWidth } from "../src/graph/labels.ts";
+import { layered, type LayoutEdge } from "../src/graph/layout.ts";
 
 const BOX = { width: 100, height: 42 };
 

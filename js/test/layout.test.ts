@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layered, type LayoutEdge, type LayoutNode, type LayoutOptions } from "../src/layout.ts";
+import { layered, type LayoutEdge, type LayoutNode, type LayoutOptions } from "../src/graph/layout.ts";
 import { random } from "./fixture.ts";
 
 const OPTIONS: LayoutOptions = {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { Kernel, QueryError } from "../src/kernel.ts";
-import { Live } from "../src/live.ts";
+import { Kernel, QueryError } from "../src/kernel/kernel.ts";
+import { Live } from "../src/live/live.ts";
 import { FakeModel } from "./fakemodel.ts";
 import { call, encode, model } from "./fixture.ts";
 

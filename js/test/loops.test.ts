@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { labelArea, labelPlaces, labelWidth } from "../src/labels.ts";
-import { layered } from "../src/layout.ts";
-import { loop, LOOP_ROOM, loopLabel, withRoom } from "../src/loops.ts";
+import { labelArea, labelPlaces, labelWidth } from "../src/graph/labels.ts";
+import { layered } from "../src/graph/layout.ts";
+import { loop, LOOP_ROOM, loopLabel, withRoom } from "../src/graph/loops.ts";
 
 const BOX = { width: 112, height: 42 };
 const OPTIONS = { ...BOX, rankGap: 46, siblingGap: 12, direction: "down", available: 900 } as const;

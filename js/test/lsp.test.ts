@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addExtractor, MODEL_EXTRACTOR, type Extractor } from "../src/panel/lsp.ts";
+import { addExtractor, MODEL_EXTRACTOR, type Extractor } from "../src/panel/editor/lsp.ts";
 
 const SOURCE = "import os\nclass TritonPythonModel:\n    pass";
 

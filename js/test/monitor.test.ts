@@ -6,7 +6,7 @@ import { mock, test } from "node:test";
 import { Story } from "./drawing.ts";
 import { FakeModel } from "./fakemodel.ts";
 import { nextFrame, point } from "./page.ts";
-import type { ModelRow, Overview } from "../src/overview.ts";
+import type { ModelRow, Overview } from "../src/dashboard/overview.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
 const monitor = (await import("../src/monitor.ts")).default;

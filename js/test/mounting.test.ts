@@ -6,8 +6,8 @@ import { mock, test } from "node:test";
 import { FakeModel } from "./fakemodel.ts";
 import { call, encode, model, type Call } from "./fixture.ts";
 import { nextFrame, point, resize } from "./page.ts";
-import type { Run } from "../src/header.ts";
-import { Flag } from "../src/wire.ts";
+import type { Run } from "../src/trace/header.ts";
+import { Flag } from "../src/trace/wire.ts";
 
 mock.timers.enable({ apis: ["setTimeout"] });
 const view = await import("../src/view.ts");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clicked, line, ordered, rate, type ModelRow } from "../src/overview.ts";
+import { clicked, line, ordered, rate, type ModelRow } from "../src/dashboard/overview.ts";
 
 function row(name: string, per_second: number | null, version = 1): ModelRow {
   const counts = { busy: 0, instances: 1, waiting: 0, requests: 0, failed: 0, failed_lately: 0 };

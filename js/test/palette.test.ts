@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 type Triple = [number, number, number];
 
-const FILE = readFileSync(new URL("../src/style.css", import.meta.url));
+const FILE = readFileSync(new URL("../src/page/style.css", import.meta.url));
 const STYLE = new TextDecoder().decode(FILE);
 const THEMES = {
   light: tokensOf(/^\.view \{([^}]*)\}/m),

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { press } from "./page.ts";
-import type { Comm, CommMessage, KernelConnection, KernelMessage } from "../src/panel/lab.ts";
-import { Link, type About, type Row } from "../src/panel/link.ts";
+import type { Comm, CommMessage, KernelConnection, KernelMessage } from "../src/panel/link/lab.ts";
+import { Link, type About, type Row } from "../src/panel/link/link.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
 const { Sidebar } = await import("../src/panel/sidebar.ts");

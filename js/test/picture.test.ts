@@ -8,8 +8,8 @@ import {
   proportion,
   scaleOf,
   valueOf,
-} from "../src/picture.ts";
-import type { GridPreview } from "../src/header.ts";
+} from "../src/tensors/picture.ts";
+import type { GridPreview } from "../src/trace/header.ts";
 
 function grid(low: number | null, high: number | null): GridPreview {
   return {

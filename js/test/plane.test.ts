@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Plane } from "../src/plane.ts";
-import { TimeRange } from "../src/range.ts";
+import { Plane } from "../src/timeline/plane.ts";
+import { TimeRange } from "../src/timeline/range.ts";
 
 /** A hundred microseconds on a hundred pixels, with room for labels behind. */
 function plane(from = 0, to = 100): Plane {

@@ -6,8 +6,8 @@ import { mock, test } from "node:test";
 import { call, encode, model } from "./fixture.ts";
 import { nextFrame } from "./page.ts";
 import { View } from "./shown.ts";
-import { Store } from "../src/store.ts";
-import { Flag } from "../src/wire.ts";
+import { Store } from "../src/trace/store.ts";
+import { Flag } from "../src/trace/wire.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
 

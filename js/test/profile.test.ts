@@ -7,9 +7,9 @@ import { Story } from "./drawing.ts";
 import { call, encode, model, Packer, type Call, type Encoded } from "./fixture.ts";
 import { point, press } from "./page.ts";
 import { View } from "./shown.ts";
-import type { ModelEntry, TimedFile } from "../src/header.ts";
-import type { ProfileEntry, ProfileFrame } from "../src/profile.ts";
-import { Store } from "../src/store.ts";
+import type { ModelEntry, TimedFile } from "../src/trace/header.ts";
+import type { ProfileEntry, ProfileFrame } from "../src/trace/profile.ts";
+import { Store } from "../src/trace/store.ts";
 
 const SOURCE = "import json\nclass TritonPythonModel:\n    def execute(self, requests):\n        self.prepare()\n        return ask()\n    def prepare(self):\n        json.dumps({})\n";
 const FRAMES: ProfileFrame[] = [

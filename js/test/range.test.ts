@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ticks, TimeRange } from "../src/range.ts";
+import { ticks, TimeRange } from "../src/timeline/range.ts";
 
 function rangeOf(wall: number): TimeRange {
   const range = new TimeRange();

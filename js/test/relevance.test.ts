@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { filterOf } from "../src/filter.ts";
-import { dims, litModels, pathTo, relevanceOf } from "../src/relevance.ts";
-import { Rows } from "../src/rows.ts";
-import { Trace } from "../src/trace.ts";
-import { Store } from "../src/store.ts";
+import { filterOf } from "../src/trace/filter.ts";
+import { dims, litModels, pathTo, relevanceOf } from "../src/session/relevance.ts";
+import { Rows } from "../src/session/rows.ts";
+import { Trace } from "../src/trace/trace.ts";
+import { Store } from "../src/trace/store.ts";
 import { invoice } from "./samples.ts";
 
 const { header, buffer } = invoice();

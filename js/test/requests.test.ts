@@ -5,13 +5,13 @@ import { test } from "node:test";
 
 import { call, encode, model } from "./fixture.ts";
 import { View } from "./shown.ts";
-import { filterOf } from "../src/filter.ts";
-import type { Header, TensorEntry } from "../src/header.ts";
-import { sequenceOf } from "../src/sequences.ts";
-import { Store } from "../src/store.ts";
-import { requestFacts } from "../src/requests.ts";
-import { hasFewValues } from "../src/tensors.ts";
-import { Trace } from "../src/trace.ts";
+import { filterOf } from "../src/trace/filter.ts";
+import type { Header, TensorEntry } from "../src/trace/header.ts";
+import { sequenceOf } from "../src/trace/sequences.ts";
+import { Store } from "../src/trace/store.ts";
+import { requestFacts } from "../src/inspector/requests.ts";
+import { hasFewValues } from "../src/tensors/tensors.ts";
+import { Trace } from "../src/trace/trace.ts";
 
 const HEADER = {
   models: [model("pipeline"), model("leaf")],

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { timesOf } from "../src/responses.ts";
-import { Trace } from "../src/trace.ts";
-import { Store } from "../src/store.ts";
-import { Flag } from "../src/wire.ts";
+import { timesOf } from "../src/inspector/responses.ts";
+import { Trace } from "../src/trace/trace.ts";
+import { Store } from "../src/trace/store.ts";
+import { Flag } from "../src/trace/wire.ts";
 import { call, encode, model } from "./fixture.ts";
 
 const STREAM = { flags: Flag.DECOUPLED, responses: 3, compute_infer_us: 100 };

@@ -3,8 +3,8 @@ import { press } from "./page.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { h } from "../src/dom.ts";
-import { RowList } from "../src/panel/rowlist.ts";
+import { h } from "../src/page/dom.ts";
+import { RowList } from "../src/panel/sections/rowlist.ts";
 
 /** A list of three models in the page. */
 function models(): HTMLElement {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { FOLD_FROM, Rows, type Row } from "../src/rows.ts";
-import { Trace } from "../src/trace.ts";
-import { Store } from "../src/store.ts";
+import { FOLD_FROM, Rows, type Row } from "../src/session/rows.ts";
+import { Trace } from "../src/trace/trace.ts";
+import { Store } from "../src/trace/store.ts";
 import { call, traceOf, type Call } from "./fixture.ts";
 import { invoice, sweep } from "./samples.ts";
 

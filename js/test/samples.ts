@@ -1,7 +1,7 @@
 /** Sample runs: a pipeline with everything in it, and sweeps of any size. */
 
-import type { GridPreview, Header, ImagePreview, TensorEntry } from "../src/header.ts";
-import { Flag } from "../src/wire.ts";
+import type { GridPreview, Header, ImagePreview, TensorEntry } from "../src/trace/header.ts";
+import { Flag } from "../src/trace/wire.ts";
 import { call, encode, model, Packer, random, type Call, type Encoded } from "./fixture.ts";
 
 const SOURCE = `import triton_python_backend_utils as pb_utils

@@ -1,10 +1,10 @@
 /** A view in a page without a browser, and ways to find what is in it. */
 
 import { nextFrame, point } from "./page.ts";
-import type { FrameOptions } from "../src/frameoptions.ts";
-import type { Store } from "../src/store.ts";
+import type { FrameOptions } from "../src/frame/frameoptions.ts";
+import type { Store } from "../src/trace/store.ts";
 
-const { Frame } = await import("../src/frame.ts");
+const { Frame } = await import("../src/frame/frame.ts");
 
 export class View {
   readonly frame: InstanceType<typeof Frame>;

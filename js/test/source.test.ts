@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { beginningOf } from "../src/source.ts";
+import { beginningOf } from "../src/inspector/source.ts";
 
 const LINES = `
 def answer(self, request):

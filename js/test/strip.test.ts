@@ -3,10 +3,10 @@ import { point } from "./page.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Plane } from "../src/plane.ts";
-import { TimeRange } from "../src/range.ts";
-import { Strip } from "../src/strip.ts";
-import type { Colours } from "../src/theme.ts";
+import { Plane } from "../src/timeline/plane.ts";
+import { TimeRange } from "../src/timeline/range.ts";
+import { Strip } from "../src/timeline/strip.ts";
+import type { Colours } from "../src/page/theme.ts";
 import { call, traceOf } from "./fixture.ts";
 
 /** Drag over the strip of a run, ten microseconds a pixel, of which 2 to 4 ms are shown. */

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { nextFrame, point, preferDark, press } from "./page.ts";
-import { h, svg } from "../src/dom.ts";
-import { Moving } from "../src/moving.ts";
-import { everyFrame } from "../src/repaint.ts";
-import { splitter } from "../src/splitter.ts";
-import { coloursOf, themeOf, watchTheme } from "../src/theme.ts";
+import { h, svg } from "../src/page/dom.ts";
+import { Moving } from "../src/live/moving.ts";
+import { everyFrame } from "../src/page/repaint.ts";
+import { splitter } from "../src/frame/splitter.ts";
+import { coloursOf, themeOf, watchTheme } from "../src/page/theme.ts";
 
 mock.timers.enable({ apis: ["setTimeout"] });
 

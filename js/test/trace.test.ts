@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { concurrency, perPixel } from "../src/concurrency.ts";
-import { filterOf } from "../src/filter.ts";
-import { modelGraph, OTHERS } from "../src/modelgraph.ts";
-import { Trace } from "../src/trace.ts";
-import { Store } from "../src/store.ts";
-import { Flag } from "../src/wire.ts";
+import { concurrency, perPixel } from "../src/trace/concurrency.ts";
+import { filterOf } from "../src/trace/filter.ts";
+import { modelGraph, OTHERS } from "../src/trace/modelgraph.ts";
+import { Trace } from "../src/trace/trace.ts";
+import { Store } from "../src/trace/store.ts";
+import { Flag } from "../src/trace/wire.ts";
 import { call, model, random, traceOf } from "./fixture.ts";
 import { invoice, sweep } from "./samples.ts";
 

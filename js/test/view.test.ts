@@ -8,8 +8,8 @@ import { Story } from "./drawing.ts";
 import { call, encode, model } from "./fixture.ts";
 import { nextFrame, point, preferDark, press, resize } from "./page.ts";
 import { View } from "./shown.ts";
-import { Store } from "../src/store.ts";
-import { ownBuffer } from "../src/wire.ts";
+import { Store } from "../src/trace/store.ts";
+import { ownBuffer } from "../src/trace/wire.ts";
 
 const FOLDER = new URL("../../tests/views/golden/", import.meta.url);
 

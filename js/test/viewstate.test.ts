@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { found, held, hoveredIn } from "../src/viewstate.ts";
-import { Rows } from "../src/rows.ts";
+import { found, held, hoveredIn } from "../src/session/viewstate.ts";
+import { Rows } from "../src/session/rows.ts";
 import { call, model, traceOf } from "./fixture.ts";
 
 const [A, B, C] = [model("a"), model("b"), model("c")];

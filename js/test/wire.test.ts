@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Trace } from "../src/trace.ts";
-import { Store } from "../src/store.ts";
-import { Flag, column, ownBuffer } from "../src/wire.ts";
+import { Trace } from "../src/trace/trace.ts";
+import { Store } from "../src/trace/store.ts";
+import { Flag, column, ownBuffer } from "../src/trace/wire.ts";
 import { call, encode, model } from "./fixture.ts";
 import { invoice } from "./samples.ts";
 

@@ -22,8 +22,8 @@ def test_the_same_seed_gives_the_same_sample():
         ("blsnb/views/tree.py", "its own tests"),
         ("blsnb/testing/pool.py", "tests/testing"),
         ("blsnb/errors.py", "its own tests"),
-        ("js/src/rows.ts", "its own tests"),
-        ("js/src/toolbar.ts", "js/test"),
+        ("js/src/session/rows.ts", "its own tests"),
+        ("js/src/frame/toolbar.ts", "js/test"),
     ],
 )
 def test_the_nearest_tests_come_first(path, first):

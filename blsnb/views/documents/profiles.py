@@ -1,6 +1,6 @@
 """The samples of a run for the page: a tree of lines within a budget.
 
-The counterpart of js/src/profile.ts.
+The counterpart of js/src/trace/profile.ts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Encode a trace for the page: a JSON header and columns of numbers.
 
-The counterpart of js/src/wire.ts and js/src/store.ts; both are tested with the same
+The counterpart of wire.ts and store.ts in js/src/trace; both are tested with the same
 golden files.
 """
 

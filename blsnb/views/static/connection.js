@@ -1,4 +1,4 @@
-// src/connections.ts
+// src/kernel/connections.ts
 var CONNECTED = "blsnb-connected";
 var DISCONNECTED = "blsnb-disconnected";
 function connections() {
@@ -14,7 +14,7 @@ function disconnect(model) {
   if (connections().delete(model)) globalThis.dispatchEvent(new Event(DISCONNECTED));
 }
 
-// src/widget.ts
+// src/kernel/widget.ts
 var VERSION = 1;
 
 // src/connection.ts

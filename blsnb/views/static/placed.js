@@ -1,4 +1,4 @@
-// src/registry.ts
+// src/kernel/registry.ts
 function register(kind, id, mount) {
   const page = globalThis;
   const all = page[/* @__PURE__ */ Symbol.for(`blsnb-${kind}`)] ??= /* @__PURE__ */ new Map();

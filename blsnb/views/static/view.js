@@ -1,4 +1,4 @@
-// src/format.ts
+// src/page/format.ts
 var TIME_UNITS = [
   ["µs", 1],
   ["ms", 1e3],
@@ -62,7 +62,7 @@ function threeDigits(number) {
   return number.toFixed(size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
-// src/dom.ts
+// src/page/dom.ts
 var SVG = "http://www.w3.org/2000/svg";
 var ALLOWED = /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|max|min|marker-end|markerHeight|markerWidth|orient|placeholder|preserveAspectRatio|refX|refY|role|rx|scope|step|tabindex|text-anchor|title|transform|type|value|viewBox|width|x|y)$/;
 function h(tag, attributes = {}, ...children) {
@@ -115,7 +115,7 @@ function append(parent, children) {
   }
 }
 
-// src/announcer.ts
+// src/frame/announcer.ts
 var Announcer = class {
   element = h("div", { class: "hidden", "aria-live": "polite" });
   selected(selection, trace) {
@@ -136,7 +136,7 @@ function words(selection, trace) {
   return trace.names[selection.model];
 }
 
-// src/delta.ts
+// src/page/delta.ts
 var NOISE_SHARE = 0.05;
 var NOISE_US = 20;
 function signOf(now, before2) {
@@ -157,7 +157,7 @@ function toneOf(sign) {
   return { "▲": "error", "▼": "output", new: "infer", "≈": "fg2" }[sign];
 }
 
-// src/boxes.ts
+// src/graph/boxes.ts
 var BOX_HEIGHT = 42;
 var MIN_WIDTH = 96;
 var PADDING = 8;
@@ -271,7 +271,7 @@ function place(element, attributes) {
   for (const [name, value2] of Object.entries(attributes)) element.setAttribute(name, String(value2));
 }
 
-// src/labels.ts
+// src/graph/labels.ts
 var LABEL_HEIGHT = 13;
 var CHARACTER = 6.4;
 var MARGIN = 4;
@@ -317,7 +317,7 @@ function overlap(a, b) {
   return 2 * Math.abs(a.x - b.x) < a.width + b.width && 2 * Math.abs(a.y - b.y) < a.height + b.height;
 }
 
-// src/loops.ts
+// src/graph/loops.ts
 var LOOP_ROOM = 27;
 var [FROM_RIGHT, REACH, RISE] = [24, 14, 16];
 var LABEL_ABOVE = 20;
@@ -345,7 +345,7 @@ function withRoom(layout, edges, boxHeight) {
   };
 }
 
-// src/edges.ts
+// src/graph/edges.ts
 function edgeElement(edge, route, direction, caller, place4) {
   const recursive = route.points.length === 0;
   const d = recursive ? loop(caller) : curve(route, direction);
@@ -392,7 +392,7 @@ function segment(from, to, down) {
   return ` C${from.x + 0.5 * dx} ${from.y} ${to.x - 0.5 * dx} ${to.y} ${to.x} ${to.y}`;
 }
 
-// src/ordering.ts
+// src/graph/ordering.ts
 var SWEEPS = 14;
 function renumber(layer) {
   layer.forEach((vertex, slot) => vertex.slot = slot);
@@ -467,7 +467,7 @@ function crossings(layers) {
   return sum;
 }
 
-// src/spread.ts
+// src/graph/spread.ts
 var TIGHT_GAP = 10;
 function spread(layers, gap2) {
   for (const layer of layers) {
@@ -521,7 +521,7 @@ function isotonic(layer, wanted, offsets) {
   }
 }
 
-// src/layout.ts
+// src/graph/layout.ts
 var BEND_HALF = 7;
 var ZIGZAG_GAP = 24;
 var BACK_SHIFT = 14;
@@ -671,12 +671,12 @@ function stepsOf(path, bands, zigzag, depth, shift) {
   return steps;
 }
 
-// src/phases.ts
+// src/trace/phases.ts
 function noPhases() {
   return { pre: 0, queue: 0, input: 0, infer: 0, child: 0, between: 0, output: 0, post: 0 };
 }
 
-// src/wire.ts
+// src/trace/wire.ts
 var Flag = {
   ASYNC: 1,
   DECOUPLED: 2,
@@ -744,7 +744,7 @@ function emptyCalls(length) {
   );
 }
 
-// src/modelgraph.ts
+// src/trace/modelgraph.ts
 var OTHERS = 65535;
 function modelGraph(trace, limit = 60, kept = 40) {
   const nodes = nodesOf(trace);
@@ -854,7 +854,7 @@ function addEdge(to, edge) {
     to[key] += edge[key];
 }
 
-// src/phasetable.ts
+// src/facts/phasetable.ts
 var PARTS = [
   ["pre", "fg3", "before the queue", "pre_us"],
   ["queue", "queue", "queue", "queue_us"],
@@ -907,7 +907,7 @@ function phaseLegend() {
   );
 }
 
-// src/viewport.ts
+// src/graph/viewport.ts
 var FAR = 0.62;
 var [SMALLEST, LARGEST] = [0.2, 3];
 var [BESIDE, MIN_TOP, ABOVE_LEGEND] = [32, 8, 9];
@@ -980,7 +980,7 @@ var Viewport = class {
   }
 };
 
-// src/callgraph.ts
+// src/graph/callgraph.ts
 var [MIN_HEIGHT, MAX_HEIGHT] = [150, 300];
 var MARGIN2 = 29;
 var ORIGIN = { x: 0, y: 0 };
@@ -1203,7 +1203,7 @@ function distanceTowards(key, dx, dy) {
   }
 }
 
-// src/dropped.ts
+// src/facts/dropped.ts
 function droppedCall(trace, id) {
   return [
     h("div", { class: "breadcrumb" }, "no longer kept"),
@@ -1227,7 +1227,7 @@ function lacking(words2) {
   return words2 ? [h("p", { class: "note lacks" }, `${words2[0].toUpperCase()}${words2.slice(1)}.`)] : [];
 }
 
-// src/filter.ts
+// src/trace/filter.ts
 var SCALES = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6 };
 var STATES = {
   error: Flag.ERROR,
@@ -1278,7 +1278,7 @@ function bounded(trace, side, us) {
   return (call) => side === ">" ? trace.duration[call] > us : trace.duration[call] < us;
 }
 
-// src/session.ts
+// src/session/session.ts
 function selectedBatch(selection, trace) {
   const batch2 = selection?.kind === "call" ? trace.batch(selection.call) : [];
   return new Set(batch2.length > 1 ? batch2 : []);
@@ -1289,7 +1289,7 @@ function selectedModel(selection, trace) {
   return selection.kind === "call" ? trace.calls.model[selection.call] : selection.model;
 }
 
-// src/relevance.ts
+// src/session/relevance.ts
 function relevanceOf(trace, filter, selection, hover) {
   if (filter) return { marks: spread2(trace, filter), strict: true };
   const models = hover && "models" in hover ? hover.models : modelsOf(selection);
@@ -1336,7 +1336,7 @@ function spread2(trace, meant) {
   return marks;
 }
 
-// src/viewstate.ts
+// src/session/viewstate.ts
 function held(trace, selection) {
   switch (selection?.kind) {
     case void 0:
@@ -1420,7 +1420,7 @@ function rows(sought, rowOf2) {
   return sought.map(rowOf2).filter((row5) => row5 >= 0);
 }
 
-// src/emphasis.ts
+// src/frame/emphasis.ts
 var Emphasis = class {
   #hovered = null;
   #trace = null;
@@ -1449,7 +1449,7 @@ var Emphasis = class {
   }
 };
 
-// src/keys.ts
+// src/page/keys.ts
 var COMMANDS = {
   ArrowDown: "down",
   ArrowUp: "up",
@@ -1504,7 +1504,7 @@ function commandEverywhere(event) {
   return event.target.closest(".filter, .help") ? null : command;
 }
 
-// src/help.ts
+// src/frame/help.ts
 var Help = class {
   #root;
   #closed;
@@ -1546,7 +1546,7 @@ var Help = class {
   }
 };
 
-// src/concurrency.ts
+// src/trace/concurrency.ts
 function concurrency(starts, ends) {
   const opening = ordered(new Float64Array(starts));
   const closing = ordered(new Float64Array(ends));
@@ -1593,7 +1593,7 @@ function firstVisible(times, from) {
   return Math.max(0, low - 1);
 }
 
-// src/folded.ts
+// src/trace/folded.ts
 function middle(latencyClass) {
   return 2 ** ((latencyClass + 0.5) / 8) / 1e3;
 }
@@ -1668,7 +1668,7 @@ function summed(entries) {
   return sum;
 }
 
-// src/modelnames.ts
+// src/trace/modelnames.ts
 function distinctKeys({ models }) {
   const seen = /* @__PURE__ */ new Map();
   return models.map(({ name, version, kind }) => {
@@ -1686,7 +1686,7 @@ function distinctNames({ models }) {
   );
 }
 
-// src/trace.ts
+// src/trace/trace.ts
 var Trace = class {
   header;
   calls;
@@ -1972,7 +1972,7 @@ var Trace = class {
   }
 };
 
-// src/comparison.ts
+// src/trace/comparison.ts
 var [NEW, COUNTED] = [-1, -2];
 var Comparison = class _Comparison {
   baseline;
@@ -2059,7 +2059,7 @@ function total2(trace, calls) {
   return calls.reduce((sum, call) => sum + trace.duration[call], 0);
 }
 
-// src/inspectbaseline.ts
+// src/inspector/inspectbaseline.ts
 var NAMES = [
   ["queue", "queue"],
   ["input", "compute input"],
@@ -2185,7 +2185,7 @@ function item(name, ...lines2) {
   return h("div", { class: "difference" }, h("b", { class: "code" }, name), texts2);
 }
 
-// src/connections.ts
+// src/kernel/connections.ts
 var CONNECTED = "blsnb-connected";
 var DISCONNECTED = "blsnb-disconnected";
 function connections() {
@@ -2204,7 +2204,7 @@ function weakly(target, events, changed) {
   return stop;
 }
 
-// src/slot.ts
+// src/kernel/slot.ts
 var Slot = class {
   #send;
   #restMs;
@@ -2258,10 +2258,10 @@ function superseded() {
   return new QueryError({ code: "superseded", text: "a newer query took its place" });
 }
 
-// src/widget.ts
+// src/kernel/widget.ts
 var VERSION = 1;
 
-// src/kernel.ts
+// src/kernel/kernel.ts
 var QueryError = class extends Error {
   code;
   dropped;
@@ -2406,7 +2406,7 @@ function isGone(error) {
   return error instanceof QueryError && error.code === "gone";
 }
 
-// src/debugcall.ts
+// src/inspector/debugcall.ts
 var WAITING = "The call runs in the debugger: continue there when it has stopped.";
 var DebugPart = class {
   #session;
@@ -2469,7 +2469,7 @@ var DebugPart = class {
   }
 };
 
-// src/calllinks.ts
+// src/inspector/calllinks.ts
 var LISTED_CALLS = 6;
 var MAX_CRUMBS = 6;
 function callLink(session, call, place4, focus = `call-${session.trace.id(call)}`) {
@@ -2505,7 +2505,7 @@ function crumb(session, caller, kind = "crumb") {
   return h("button", attributes, session.trace.name(caller));
 }
 
-// src/batching.ts
+// src/facts/batching.ts
 function batchFacts(trace, call) {
   const entries = trace.header.batching[trace.id(call)] ?? [];
   const mates = trace.batch(call).filter((each) => each !== call);
@@ -2531,7 +2531,7 @@ function apart(trace, call, [execution, , , words2, , times]) {
   return { words: before2 + words2, call: first };
 }
 
-// src/chips.ts
+// src/facts/chips.ts
 function chipList(chips2) {
   const shown = chips2.filter(([text]) => text);
   return h(
@@ -2583,7 +2583,7 @@ function statesOf(trace, call) {
   return states.filter(([is2]) => is2).map(([, text, kind]) => [text, kind]);
 }
 
-// src/tensorfacts.ts
+// src/facts/tensorfacts.ts
 function statistics({ count: size, min, max, mean, std, nan, inf, zeros }) {
   const facts = [
     ["min", value(min)],
@@ -2646,7 +2646,7 @@ function texts({ strings, count: all }) {
   return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
 }
 
-// src/device.ts
+// src/facts/device.ts
 var MAX_LISTED = 12;
 function copied(trace, calls) {
   const sums = { bytes: 0, us: 0 };
@@ -2682,7 +2682,7 @@ function row3([, us, tensor, size, source, target, hostile]) {
   return h("p", { class: "reason" }, words2);
 }
 
-// src/latency.ts
+// src/inspector/latency.ts
 var BINS = 36;
 var FAR_OUT = 3;
 var MIN_FOR_HISTOGRAM = 4;
@@ -2728,7 +2728,7 @@ function histogram(all, calls) {
   return distribution({ low, high, counts }, "latencies", show);
 }
 
-// src/responses.ts
+// src/inspector/responses.ts
 function timesOf(trace, calls) {
   const times = { streams: 0, responses: 0, first: [], gaps: [] };
   for (const call of calls) {
@@ -2766,7 +2766,7 @@ function at(us, share) {
   return time(us[Math.min(us.length - 1, Math.floor(share * us.length))]);
 }
 
-// src/inspectcalls.ts
+// src/inspector/inspectcalls.ts
 function manyCalls(session, selection, profile) {
   const { trace } = session;
   const calls = callsOf(trace, selection);
@@ -2820,7 +2820,7 @@ function onlyCounted(kept, { calls, us }) {
   return h("p", { class: "note" }, text);
 }
 
-// src/inspectmodels.ts
+// src/inspector/inspectmodels.ts
 var MAX_LISTED2 = 100;
 function manyModels(session, models) {
   const rows2 = rowsOf(session.trace, models);
@@ -2858,7 +2858,7 @@ function link(session, { model, calls, own }) {
   );
 }
 
-// src/inspectlines.ts
+// src/inspector/inspectlines.ts
 function timedLines(files = []) {
   const most = Math.max(...files.flatMap(([, lines2]) => lines2.map((line) => line?.[2] ?? 0)), 1e-9);
   return files.flatMap(([file, lines2]) => [
@@ -2894,7 +2894,7 @@ function gap() {
   return h("tr", { class: "idle" }, h("td", {}, "…"));
 }
 
-// src/sequences.ts
+// src/trace/sequences.ts
 var found2 = /* @__PURE__ */ new WeakMap();
 function sequenceOf(trace, call) {
   const id = trace.header.requests[trace.id(call)]?.correlation_id;
@@ -2924,7 +2924,7 @@ function bySequence(trace) {
   return of;
 }
 
-// src/requests.ts
+// src/inspector/requests.ts
 var FIELDS = [
   "version",
   "correlation_id",
@@ -2990,7 +2990,7 @@ function section(title, facts) {
   return [h("h4", {}, title), h("table", { class: "said" }, h("tbody", {}, rows2)), ...more];
 }
 
-// src/source.ts
+// src/inspector/source.ts
 var CONTEXT_LINES = 2;
 var MAX_BEFORE = 12;
 function sourceLines(session, call) {
@@ -3049,7 +3049,7 @@ function sourceLine(text, number, part, called) {
   );
 }
 
-// src/picture.ts
+// src/tensors/picture.ts
 var SEQUENTIAL = [
   "#00224e",
   "#1a386f",
@@ -3136,7 +3136,7 @@ function leadingAxes(shape2, mode) {
   return shape2.slice(0, Math.max(0, shape2.length - (mode === "image" ? 3 : 2)));
 }
 
-// src/cells.ts
+// src/tensors/cells.ts
 var MAX_COLUMNS = 6;
 var MAX_CHARACTERS = 7;
 var LIGHT = 118;
@@ -3167,7 +3167,7 @@ function cells(picture, data) {
   });
 }
 
-// src/slice.ts
+// src/tensors/slice.ts
 var BUSY_AFTER_MS = 300;
 var MAX_HEIGHT2 = 230;
 var [MIN_HEIGHT2, ROW_HEIGHT] = [36, 28];
@@ -3380,7 +3380,7 @@ var SliceView = class {
   }
 };
 
-// src/tensors.ts
+// src/tensors/tensors.ts
 var INITIAL_TENSORS = 24;
 var MAX_TENSORS = 200;
 var FRESH_MS = 2e3;
@@ -3612,7 +3612,7 @@ var TensorList = class {
   }
 };
 
-// src/inspectcall.ts
+// src/inspector/inspectcall.ts
 var MAX_CHAIN = 8;
 function oneCall(session, call, { tensors: tensors2, profile, debug }) {
   const { trace } = session;
@@ -3720,7 +3720,7 @@ function uncounted(counts) {
   return [h("p", { class: "hint" }, `${took}, are only counted, not in child calls above.`)];
 }
 
-// src/flamegraph.ts
+// src/inspector/flamegraph.ts
 var ROW = 18;
 var MIN_SHARE2 = 4e-3;
 var MAX_BOXES = 1e3;
@@ -3879,7 +3879,7 @@ function heading(samples, interval, wanted, calls) {
   return h("h4", {}, calls === 1 ? "Inside the call" : "Inside the calls", h("span", {}, text));
 }
 
-// src/profile.ts
+// src/trace/profile.ts
 var Profile = class {
   entry;
   /** Node of the caller; -1 for the root of a model. */
@@ -3992,7 +3992,7 @@ function order2(box) {
   for (const each of box.below) order2(each);
 }
 
-// src/inspectprofile.ts
+// src/inspector/inspectprofile.ts
 var LISTED = 8;
 var NOT_HERE = "The samples of this call are not in this page, which has those of the calls with most samples. Those of all calls of its model are: select the model. run.profile has all.";
 var ProfilePart = class {
@@ -4065,7 +4065,7 @@ function lines(profile, counts, places) {
   return [h("h4", {}, "Lines", h("span", {}, "share of own code")), h("table", { class: "hotlines" }, h("tbody", {}, rows2)), ...more];
 }
 
-// src/inspector.ts
+// src/inspector/inspector.ts
 var REFRESH_MS = 500;
 var Inspector = class {
   element = h("div", {
@@ -4166,7 +4166,7 @@ ${factsOfCalls(trace, selection)} ${state}`;
   }
 };
 
-// src/splitter.ts
+// src/frame/splitter.ts
 var KEY_STEP = 16;
 function splitter(options) {
   const { label: label2, axis, behind } = options;
@@ -4205,7 +4205,7 @@ function splitter(options) {
   return element;
 }
 
-// src/panes.ts
+// src/frame/panes.ts
 var [MIN_TIMELINE, MAX_TIMELINE] = [150, 300];
 var [MIN_SIDE2, BESIDE_SIDE] = [220, 360];
 var [MIN_GRAPH, BELOW_GRAPH] = [80, 120];
@@ -4274,7 +4274,7 @@ var Panes = class {
   }
 };
 
-// src/press.ts
+// src/page/press.ts
 var ENDS = ["pointerup", "pointercancel", "contextmenu"];
 function pressedIn(element, released) {
   let isHeld = false;
@@ -4292,10 +4292,10 @@ function pressedIn(element, released) {
   return () => isHeld;
 }
 
-// src/style.css
+// src/page/style.css
 var style_default = '/* Colours: phases and error keep 3:1 to the background and differ for every kind of colour vision. */\n.view {\n  --bg: #ffffff; --bg2: #f6f7f9; --card: #ffffff;\n  --fg: #1c2128; --fg2: #57606a; --fg3: #818b98;\n  --line: #d8dee4; --line2: #eceff2; --shade: #0f172a14; --over: #0f172a0a; --error-bg: #fdf0ee;\n  --accent: #1f6feb; --queue: #c27c00; --input: #4a9bd3; --infer: #1b4f93; --output: #12866a;\n  --error: #b42318; --running: #7a5cc9;\n  color-scheme: light;\n}\n.view[data-theme="dark"] {\n  --bg: #111317; --bg2: #181b20; --card: #1d2127;\n  --fg: #e6e9ed; --fg2: #a3adb8; --fg3: #77818d;\n  --line: #31373f; --line2: #23282e; --shade: #ffffff1a; --over: #ffffff0d; --error-bg: #331a1d;\n  --accent: #6cb0ff; --queue: #f7c948; --input: #a5dbfa; --infer: #4593e0; --output: #3ccf9b;\n  --error: #f2545b; --running: #b79cf5;\n  color-scheme: dark;\n}\n\n:host { all: initial; display: block; padding-top: 4px; }\n.view {\n  --code: var(--jp-code-font-family, ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace);\n  position: relative; overflow: hidden; container-type: inline-size;\n  border: 1px solid var(--line); border-radius: 8px;\n  background: var(--bg); color: var(--fg); text-align: left;\n  font: 12px/1.4 var(--jp-ui-font-family, system-ui, -apple-system, "Segoe UI", sans-serif);\n  font-variant-numeric: tabular-nums;\n}\n.view *, .view *::before { box-sizing: border-box; }\n.code { font-family: var(--code); font-size: 11px; }\n.hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }\n:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }\nh3 { margin: 0; font-size: 14px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }\nh4 { display: flex; justify-content: space-between; gap: 8px; margin: 14px 0 5px; color: var(--fg2); font-size: 11px; font-weight: 600; line-height: 1.3; }\nh4 > span { text-align: right; }\np { margin: 0; }\n\nbutton {\n  min-width: 24px; min-height: 24px; padding: 2px 6px;\n  border: 1px solid var(--line); border-radius: 5px; background: none;\n  color: var(--fg2); font: inherit; font-size: 11px; cursor: pointer;\n}\nbutton:hover { background: var(--over); color: var(--fg); }\nbutton[aria-pressed="true"] { background: var(--shade); color: var(--fg); }\nbutton.quiet { border-color: transparent; }\n\n.back-queue { background: var(--queue); }\n.back-input { background: var(--input); }\n.back-infer { background: var(--infer); }\n.back-child { background: color-mix(in srgb, var(--infer) 28%, transparent); }\n.back-output { background: var(--output); }\n.back-fg3, .back-between { background: var(--fg3); }\n.fill-queue { fill: var(--queue); }\n.fill-input { fill: var(--input); }\n.fill-infer { fill: var(--infer); }\n.fill-between { fill: var(--fg3); }\n.fill-output { fill: var(--output); }\n.swatch { display: inline-block; flex: none; width: 12px; height: 9px; border-radius: 2px; }\n.swatch.queue { height: 4px; vertical-align: 2px; }\n.swatch.pre, .swatch.post { height: 1px; vertical-align: 4px; }\n\n/* the line above the panes */\n.toolbar { display: flex; align-items: center; gap: 4px 10px; min-height: 37px; padding: 5px 10px; border-bottom: 1px solid var(--line); }\n.state { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--output); }\n.state.error { background: var(--error); }\n.state.running { background: var(--running); }\n.state.cancelled { background: var(--fg3); }\n.toolbar > * { flex: none; }\n.toolbar > .title { flex: 0 1 auto; min-width: 4ch; max-width: 36ch; overflow: hidden; font-weight: 600; text-overflow: ellipsis; white-space: nowrap; }\n.figures { display: flex; gap: 12px; color: var(--fg2); white-space: nowrap; }\n.figures b { color: var(--fg); font-weight: 600; }\n.figures .failed, .figures .failed b { color: var(--error); }\n.figures .simulated { padding: 0 7px; border: 1px dashed var(--running); border-radius: 9px; color: var(--fg); font-weight: 600; }\n.figures .running { color: var(--running); }\n.toolbar > .space { flex: 1; }\n.legend { display: flex; gap: 10px; color: var(--fg2); font-size: 11px; white-space: nowrap; }\n.legend span { display: inline-flex; align-items: center; gap: 4px; }\n.legend .swatch { vertical-align: 0; }\n.toolbar > .filter { flex: 0 1 150px; width: 150px; min-width: 90px; min-height: 24px; padding: 2px 7px; border: 1px solid var(--line); border-radius: 5px; background: var(--bg2); color: var(--fg); font: inherit; }\n.filter::placeholder { color: var(--fg2); opacity: 1; }\n\n.notices:not(:empty) { padding: 4px 10px; border-bottom: 1px solid var(--line); background: var(--bg2); color: var(--fg2); font-size: 11px; }\n.notices b { color: var(--fg); font-weight: 600; }\n\n/* the panes */\n.panes { position: relative; display: grid; grid-template: var(--graph, 200px) minmax(0, 1fr) / minmax(0, 1fr) max(220px, min(var(--side, 322px), 100cqw - 360px)); height: var(--height, 500px); }\n.callgraph { grid-area: 1 / 1; position: relative; min-height: 0; overflow: hidden; border-bottom: 1px solid var(--line); background: var(--bg2); }\n.timeline { grid-area: 2 / 1; display: flex; flex-direction: column; min-height: 0; min-width: 0; }\n.inspector { grid-area: 1 / 2 / 3 / 3; min-width: 0; padding: 10px 12px 16px; overflow: auto; border-left: 1px solid var(--line); }\n.splitter { position: relative; z-index: 2; touch-action: none; }\n.splitter.x { grid-area: 1 / 2 / 3 / 3; justify-self: start; width: 7px; margin-left: -3px; cursor: col-resize; }\n.splitter.y { grid-area: 2 / 1; align-self: start; height: 7px; margin-top: -4px; cursor: row-resize; }\n.splitter:hover, .splitter:focus-visible { background: var(--shade); }\n\n/* call graph */\n.callgraph > svg { display: block; width: 100%; height: 100%; cursor: grab; user-select: none; }\n.callgraph > svg:active { cursor: grabbing; }\n.box { cursor: pointer; outline: none; }\n.box .frame { fill: var(--card); stroke: var(--line); }\n.box:hover .frame { stroke: var(--fg3); }\n.box.failing .frame { stroke: var(--error); }\n.box.span .frame { stroke-dasharray: 4 3; }\n.box.selected .frame { stroke: var(--accent); stroke-width: 2.5; }\n.box:focus-visible .frame { stroke: var(--accent); stroke-width: 3; }\n.box .track { fill: var(--line2); }\n.box .name { fill: var(--fg); font-size: 12px; font-weight: 600; }\n.box .second { fill: var(--fg2); font-size: 10.5px; }\n.box .failed { fill: var(--error); font-weight: 600; }\n.box.dim, .edge.dim { opacity: .3; }\n.far .box .second, .far .edge text, .far .edge rect { display: none; }\n.far .box .name { font-size: max(12px, min(var(--grown, 14px), 26px, 11px / var(--scale, 1))); dominant-baseline: central; translate: 0 3px; }\n.edge path { fill: none; stroke: var(--fg3); stroke-width: 1.25; opacity: .75; marker-end: var(--arrow); }\n.edge.async path { stroke-dasharray: 5 3; }\n.edge.stream path { stroke-width: 2; stroke-dasharray: 1.5 3; stroke-linecap: round; }\n.edge.failing path { stroke: var(--error); }\n.edge.path path { stroke: var(--fg); opacity: 1; }\n.edge.path.failing path { stroke: var(--error); stroke-width: 2; }\n.edge .label { fill: var(--bg2); }\n.edge text { fill: var(--fg2); font-size: 10.5px; }\n.edge.failing text { fill: var(--error); }\n.edges { position: absolute; bottom: 6px; left: 10px; display: flex; flex-wrap: wrap; gap: 0 12px; max-width: calc(100% - 112px); padding: 0 4px; background: var(--bg2); color: var(--fg2); font-size: 10.5px; }\n.edges i { display: inline-block; width: 20px; margin-right: 4px; border-top: 1.5px solid var(--fg2); vertical-align: middle; }\n.edges .async { border-top-style: dashed; }\n.edges .stream { border-top: 2px dotted var(--fg2); }\n.edges .legend { display: none; }\n.edges .legend i { width: 12px; margin: 0; border: 0; }\n.zoom { position: absolute; right: 6px; bottom: 6px; display: flex; gap: 2px; border-radius: 6px; background: var(--bg2); }\n\n/* timeline */\n.strip, .axis { display: block; flex: none; border-bottom: 1px solid var(--line2); }\n.strip { height: 26px; cursor: crosshair; touch-action: none; }\n.axis { height: 20px; }\n.tree { position: relative; flex: 1; min-height: 0; overflow: hidden auto; outline-offset: -2px; }\n.bars { position: sticky; top: 0; left: 0; display: block; pointer-events: none; }\n.rows { position: absolute; inset: 0 0 auto; }\n.row { position: absolute; right: 0; left: 0; display: flex; height: 22px; white-space: nowrap; cursor: default; }\n.row:hover { background: var(--over); }\n.row.mate { box-shadow: inset 2px 0 var(--fg3); }\n.row.selected { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.tree:focus-visible .row.cursor { outline: 1px solid var(--accent); outline-offset: -1px; }\n.row.dim .names { opacity: .45; }\n.names { display: flex; flex: none; align-items: center; width: var(--names, 220px); padding: 0 6px 0 2px; overflow: hidden; }\n.guide { flex: none; align-self: stretch; width: 12px; border-right: 1px solid var(--line2); }\n.triangle { display: grid; flex: none; place-items: center; width: 16px; height: 22px; color: var(--fg2); }\n.triangle svg { width: 8px; height: 8px; }\n.row[aria-expanded="true"] .triangle svg { rotate: 90deg; }\n.names .name { overflow: hidden; text-overflow: ellipsis; }\n.names .calls, .names .span { font-style: italic; }\n.names .calls { color: var(--fg2); }\n.count { flex: none; margin-left: 5px; color: var(--fg2); font-size: 11px; }\n.badge { flex: none; margin-left: 5px; padding: 0 3px; border: 1px solid var(--line); border-radius: 3px; color: var(--fg2); font-size: 10px; line-height: 14px; }\n.names .badge { flex: 0 1 auto; min-width: 32px; overflow: hidden; text-align: center; text-overflow: ellipsis; }\n.names .badge.error { flex-shrink: 1; }\n.badge.compared { border-color: var(--infer); color: var(--infer); }\n.name.missing { color: var(--fg2); font-style: italic; }\n.badge.error { border-color: var(--error); color: var(--error); }\n\n/* inspector */\n.breadcrumb, .hint { margin-bottom: 2px; color: var(--fg2); font-size: 11px; overflow-wrap: anywhere; }\n.crumb { min-width: 0; text-align: left; min-height: 22px; padding: 0; border: 0; border-radius: 3px; }\n.crumb:hover { background: none; text-decoration: underline; }\n.chips { display: flex; flex-wrap: wrap; gap: 4px; margin-top: 5px; }\n.chip { max-width: 100%; padding: 0 7px; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 10px; color: var(--fg2); font-size: 10.5px; line-height: 17px; }\n.chip.error { border-color: var(--error); color: var(--error); }\n.chip.running { border-color: var(--running); color: var(--running); }\n.debug { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; }\n.debug > button { margin-top: 6px; }\n.debug > .hint { min-width: 0; margin: 6px 0 0; }\n.debug > [aria-disabled="true"] { border-style: dashed; cursor: default; }\n.stack { display: flex; gap: 1px; height: 10px; margin: 9px 0 6px; overflow: hidden; border-radius: 3px; background: var(--line2); }\n.stack i { min-width: 1px; }\n.phases { width: 100%; border-collapse: collapse; font-size: 11.5px; }\n.phases th, .phases td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; }\n.phases .swatch { margin-right: 6px; }\n.phases td { padding-left: 8px; color: var(--fg2); text-align: right; }\n.phases td:nth-child(2) { color: var(--fg); }\n.said { width: 100%; border-collapse: collapse; font-size: 11px; }\n.said th, .said td { padding: 1px 0; border: 0; font-weight: 400; text-align: left; vertical-align: top; }\n.said th { padding-right: 10px; color: var(--fg2); overflow-wrap: anywhere; }\n.said td { width: 60%; overflow-wrap: anywhere; white-space: pre-wrap; }\n.said td div { color: var(--fg2); }\n.phases .absent { color: var(--fg2); font-style: italic; }\n.split { display: flex; flex-wrap: wrap; gap: 0 14px; }\n.split .swatch { margin-right: 3px; }\n.flame { max-height: 240px; overflow: hidden auto; border-radius: 4px; background: var(--bg2); }\n.flames { position: relative; min-width: 0; }\n.flamebox { position: absolute; height: 17px; padding: 0 3px; overflow: hidden; border-right: 1px solid var(--bg); font-size: 10.5px; line-height: 17px; text-overflow: ellipsis; white-space: nowrap; cursor: pointer; }\n.flamebox b { font-weight: 600; }\n.flamebox.all { background: var(--line2); color: var(--fg); }\n.flamebox.own { background: var(--infer); color: var(--bg); }\n.flamebox.library { background: color-mix(in srgb, var(--infer) 40%, var(--bg)); color: var(--fg); }\n.flamebox.child { background: color-mix(in srgb, var(--infer) 18%, var(--bg)); color: var(--fg); font-style: italic; }\n.flamebox:hover { filter: brightness(1.12); }\n.flamebox:focus-visible { z-index: 1; outline: 2px solid var(--accent); outline-offset: -2px; box-shadow: inset 0 0 0 3px var(--bg); }\n.timed { --heat: color-mix(in srgb, var(--queue) 38%, var(--bg)); max-height: 300px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.timed table { border-collapse: collapse; font-size: 10.5px; line-height: 17px; }\n.timed th, .timed td { padding: 0 5px; border: 0; color: var(--fg); font-weight: 400; text-align: right; white-space: pre; }\n.timed thead th { position: sticky; top: 0; background: var(--bg2); }\n.timed th, .timed .idle td { color: var(--fg2); }\n.timed .text { text-align: left; }\n.timed thead th:last-child { text-align: left; }\n.hotlines { width: 100%; border-collapse: collapse; font-size: 11px; table-layout: fixed; }\n.hotlines th, .hotlines td { padding: 2px 0; border: 0; border-top: 1px solid var(--line2); font-weight: 400; text-align: left; vertical-align: top; }\n.hotlines td { width: 52px; padding-right: 8px; color: var(--fg2); text-align: right; }\n.hotlines .code { overflow: hidden; color: var(--fg2); text-overflow: ellipsis; white-space: nowrap; }\n.error:not(.badge, .chip, .state) { margin-top: 8px; padding: 6px 8px; border-left: 3px solid var(--error); border-radius: 0 4px 4px 0; background: var(--error-bg); overflow-wrap: anywhere; white-space: pre-wrap; }\n.chain { margin-bottom: 3px; color: var(--fg2); font-size: 10.5px; }\n.reason { margin: 2px 0; color: var(--fg2); font-size: 11.5px; overflow-wrap: anywhere; white-space: pre-wrap; }\n.chips + .hint, .phases + .hint { margin-top: 6px; }\n.note { margin-top: 8px; padding: 4px 8px; font-size: 11px; border-left: 3px solid var(--queue); background: var(--bg2); overflow-wrap: anywhere; white-space: pre-wrap; }\n.head { display: grid; grid-template-columns: 14px minmax(0, 1fr) auto; gap: 0 6px; align-items: baseline; width: 100%; padding: 4px 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); text-align: left; }\n.head[aria-expanded="true"] { background: var(--over); }\n.head .name { overflow: hidden; font-weight: 600; text-overflow: ellipsis; }\n.head .arrow, .head .datatype, .head .shape, .head .place { color: var(--fg2); }\n.head .shape { grid-column: 2; }\n.head .place { font-size: 10.5px; text-align: right; }\n.detail { padding: 6px 2px 10px; }\n.facts { display: grid; grid-template-columns: repeat(3, auto); gap: 2px 14px; margin-bottom: 6px; font-size: 11px; }\n.facts div { display: flex; justify-content: space-between; gap: 4px; color: var(--fg2); }\n.facts div { white-space: nowrap; }\n.facts b { color: var(--fg); font-weight: 500; }\n.histogram { display: block; width: 100%; height: 46px; border-radius: 4px; background: var(--bg2); }\n.caption { display: flex; justify-content: space-between; gap: 8px; margin-top: 1px; color: var(--fg2); font-size: 10.5px; }\n.slice { margin-top: 8px; }\n.picture { display: block; width: 100%; margin: 0 auto; object-fit: fill; border-radius: 4px; background: var(--bg2); image-rendering: pixelated; }\n.cells { display: grid; gap: 1px; overflow: hidden; border-radius: 4px; }\n.cells span { padding: 3px 1px; overflow: hidden; background: var(--bg2); font-size: 10.5px; text-align: center; text-overflow: ellipsis; white-space: nowrap; }\n.scale { display: inline-block; width: 36px; height: 7px; margin-right: 5px; border-radius: 2px; }\n.segments { display: inline-flex; margin-bottom: 6px; overflow: hidden; border: 1px solid var(--line); border-radius: 5px; }\n.segments button { padding: 0 8px; border: 0; border-radius: 0; }\n.slider { display: grid; grid-template-columns: 46px 1fr auto; gap: 6px; align-items: center; min-height: 22px; color: var(--fg2); font-size: 11px; }\n.slider input { width: 100%; height: 16px; margin: 0; accent-color: var(--accent); }\n.strings, .logs, .source { max-height: 170px; overflow: auto; border: 1px solid var(--line2); border-radius: 4px; }\n.strings > div, .logs > div { display: grid; gap: 6px; padding: 1px 6px; overflow-wrap: anywhere; white-space: pre-wrap; border-top: 1px solid var(--line2); }\n.strings > div { grid-template-columns: 24px minmax(0, 1fr); }\n.logs > div { grid-template-columns: 52px 52px minmax(0, 1fr); }\n.strings > div:first-child, .logs > div:first-child { border-top: 0; }\n.number, .level { color: var(--fg2); }\n.logs > .log-warning { box-shadow: inset 2px 0 var(--queue); }\n.logs > .log-error { box-shadow: inset 2px 0 var(--error); }\n.log-warning .level { color: var(--fg); font-weight: 600; }\n.log-error .level { color: var(--error); font-weight: 600; }\n.source > div { display: grid; grid-template-columns: 30px max-content; padding: 0 6px; line-height: 17px; white-space: pre; }\n.source .here, .source .part { background: var(--shade); box-shadow: inset 2px 0 var(--accent); }\n.link { display: flex; justify-content: space-between; gap: 8px; width: 100%; padding: 2px; border: 0; border-top: 1px solid var(--line2); border-radius: 0; color: var(--fg); font-size: 11.5px; }\n.link span:last-child { color: var(--fg2); }\n.more { width: 100%; margin-top: 4px; }\n\n.box .tone-error { fill: var(--error); font-weight: 600; }\n.box .tone-output { fill: var(--output); font-weight: 600; }\n.box .tone-infer { fill: var(--infer); font-weight: 600; }\n.toolbar.compared .legend { display: none; }\n/* more is told of two runs than fits beside a name */\n.toolbar.compared > .figures { flex: 0 8 auto; flex-wrap: wrap; gap: 2px 12px; min-width: 240px; }\n.toolbar.compared ~ .panes .edges .legend { display: flex; }\n.beside thead th { color: var(--fg2); text-align: right; }\n.beside td { white-space: nowrap; }\n.beside td.tone-error { color: var(--error); font-weight: 600; }\n.beside td.tone-output { color: var(--output); font-weight: 600; }\n.difference { padding: 3px 8px; margin-top: 4px; border-left: 3px solid var(--infer); background: var(--bg2); font-size: 11px; overflow-wrap: anywhere; white-space: pre-wrap; }\n\n/* over the panes */\n.tip { position: absolute; z-index: 9; top: 0; left: 0; max-width: 300px; padding: 6px 8px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); box-shadow: 0 4px 16px #0003; font-size: 11px; pointer-events: none; overflow-wrap: anywhere; }\n.shares { display: grid; grid-template-columns: auto auto auto; gap: 0 10px; margin-top: 3px; }\n.shares > :not(:nth-child(3n + 1)) { text-align: right; }\n.tip .swatch { margin-right: 5px; }\n.tip .share { color: var(--fg2); }\n.tip .failed { margin-top: 4px; color: var(--error); white-space: pre-wrap; }\n[hidden] { display: none; }\n.help { position: absolute; z-index: 8; inset: 37px 0 0; padding: 14px 18px; overflow: auto; background: var(--bg); }\n.help:focus { outline: none; }\n.help dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 14px; margin: 8px 0 12px; }\n.help dd { margin: 0; color: var(--fg2); }\n\n@container (max-width: 980px) {\n  .toolbar .legend { display: none; }\n  .edges { column-gap: 9px; }\n  .edges i { width: 14px; }\n  .edges .legend { display: flex; gap: 8px; }\n  .panes { grid-template-columns: minmax(0, 1fr) max(220px, min(var(--side, 288px), 100cqw - 360px)); }\n}\n@container (max-width: 700px) {\n  .toolbar { flex-wrap: wrap; }\n  .toolbar > .figures { flex: 0 1 auto; flex-wrap: wrap; gap: 2px 12px; }\n  .toolbar > .space { display: none; }\n  .toolbar > .filter { flex: 1 1 90px; }\n  .panes { grid-template: var(--graph, 200px) var(--timeline, 240px) auto / minmax(0, 1fr); height: auto; }\n  .inspector { grid-area: 3 / 1; max-height: 560px; border-top: 1px solid var(--line); border-left: 0; }\n  .splitter.x { display: none; }\n}\n@container (max-width: 520px) {\n  .names .badge { min-width: 18px; }\n  .panes .edges .legend, .toolbar.compared ~ .panes .edges .legend { display: none; }\n}\n@media (prefers-reduced-motion: no-preference) {\n  .state.running { animation: pulse 1.4s ease-in-out infinite; }\n  @keyframes pulse { 50% { opacity: .35; } }\n}\n@media print {\n  .view { break-inside: avoid; print-color-adjust: exact; }\n  .panes .inspector { max-height: none; }\n  .toolbar button, .toolbar > .filter, .zoom { display: none; }\n  /* A canvas that was cleared for paper hides what is below it. */\n  .rows { z-index: 1; }\n  .row.selected { background: none; }\n}\n@media (forced-colors: active) {\n  .state, .swatch, .stack, .stack i { forced-color-adjust: none; }\n  .row.selected { outline: 2px solid Highlight; }\n  .box .frame { stroke: CanvasText; }\n  .box.selected .frame { stroke: Highlight; }\n  .source .here { outline: 1px solid Highlight; outline-offset: -1px; }\n}\n';
 
-// src/theme.ts
+// src/page/theme.ts
 var TOKENS = [
   "bg",
   "fg",
@@ -4357,7 +4357,7 @@ function parentOf(element) {
   return element.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
 }
 
-// src/skin.ts
+// src/page/skin.ts
 var MAX_PRINT_WIDTH = "700px";
 var Skin = class {
   /** The shadow host. */
@@ -4422,7 +4422,7 @@ function watchPrinting(changed) {
   };
 }
 
-// src/brush.ts
+// src/timeline/brush.ts
 var BAR_HEIGHT = 12;
 var QUEUE_HEIGHT = 5;
 var LABEL_GAP = 6;
@@ -4515,7 +4515,7 @@ var Brush = class {
   }
 };
 
-// src/rowtimes.ts
+// src/timeline/rowtimes.ts
 var totalOf2 = oncePerRow((trace, row5) => {
   const counted2 = row5.kind === "fold" ? trace.folded.beside(row5.calls) : null;
   return total2(trace, row5.calls) + (counted2?.us ?? 0);
@@ -4540,7 +4540,7 @@ function oncePerRow(of) {
   };
 }
 
-// src/baselinebar.ts
+// src/timeline/baselinebar.ts
 var [BELOW, HEIGHT] = [8.25, 2.5];
 var MIN_WIDTH2 = 3;
 var HOLLOW_HEIGHT = 9;
@@ -4580,7 +4580,7 @@ function isPartial(trace, row5, comparison) {
   return trace.folded.has(row5.calls) || row5.calls.some((call) => comparison.isCounted(call));
 }
 
-// src/callbar.ts
+// src/timeline/callbar.ts
 var TINT = 0.28;
 var MARK_WIDTH = 19;
 var NOTCH_SPACE = 3;
@@ -4694,7 +4694,7 @@ function between(intervals, from, to) {
   return free;
 }
 
-// src/foldbar.ts
+// src/timeline/foldbar.ts
 var [HATCH, HATCHED] = [5, 0.6];
 var MIN_PARTED_WIDTH = 4;
 var FoldBar = class {
@@ -4773,7 +4773,7 @@ var FoldBar = class {
   }
 };
 
-// src/bars.ts
+// src/timeline/bars.ts
 var ROW_HEIGHT2 = 22;
 var DIM = 0.4;
 var Bars = class {
@@ -4797,7 +4797,7 @@ var Bars = class {
   }
 };
 
-// src/plane.ts
+// src/timeline/plane.ts
 var NAMES2 = { min: 232, max: 340, share: 0.24, maxShare: 0.38 };
 var LABEL_ROOM = 82;
 var COMPARED_ROOM = 140;
@@ -4844,7 +4844,7 @@ function planeOf(range, width, compared2) {
   return new Plane(range, left, Math.max(50, width - left - room), width);
 }
 
-// src/range.ts
+// src/timeline/range.ts
 var ROOM = 1.005;
 var MIN_SHARE3 = 1e-6;
 var MIN_US = 1;
@@ -4910,7 +4910,7 @@ function ticks(range, width, space = 90) {
   return { times, step };
 }
 
-// src/rowelements.ts
+// src/timeline/rowelements.ts
 var MAX_GUIDES = 10;
 var RowElements = class {
   element = h("div", { class: "rows", role: "none" });
@@ -5089,7 +5089,7 @@ function isSelected(row5, selection) {
   return row5.kind === "call" && row5.calls[0] === selection.call;
 }
 
-// src/rowtip.ts
+// src/timeline/rowtip.ts
 var ROOM2 = 0.08;
 function tipOf(trace, row5, at2) {
   if (row5.kind === "missing") return { call: -1, tip: missingTip(trace, row5) };
@@ -5117,7 +5117,7 @@ function extentOf(trace, row5) {
   return [from - room, to + room];
 }
 
-// src/rows.ts
+// src/session/rows.ts
 var FOLD_FROM = 4;
 var Rows = class {
   trace;
@@ -5322,7 +5322,7 @@ function numbered(rows2) {
   return rows2;
 }
 
-// src/rowcanvas.ts
+// src/timeline/rowcanvas.ts
 function paintRows(canvas, session, view) {
   const { trace, colours, showsCritical, selection } = session;
   const { plane, rows: rows2, visible: visible2, top: top2, height, times } = view;
@@ -5347,7 +5347,7 @@ function paintRows(canvas, session, view) {
   pen2.restore();
 }
 
-// src/strip.ts
+// src/timeline/strip.ts
 var HEIGHT2 = 26;
 var AXIS_HEIGHT = 20;
 var CURVE_HEIGHT = 18;
@@ -5471,7 +5471,7 @@ function label(pen2, { font, fg2 }, text, middle2) {
   pen2.fillText(text, 10, middle2);
 }
 
-// src/timeline.ts
+// src/timeline/timeline.ts
 var INITIAL_ROWS = 24;
 var PAGE2 = 10;
 var ZOOM_STEP = 0.7;
@@ -5742,7 +5742,7 @@ var Timeline = class {
   }
 };
 
-// src/repaint.ts
+// src/page/repaint.ts
 var MANY_CALLS = 2e4;
 var SLOW_MS = 500;
 function everyFrame(draw3, slow) {
@@ -5767,7 +5767,7 @@ function everyFrame(draw3, slow) {
   return { request, cancel };
 }
 
-// src/toolbar.ts
+// src/frame/toolbar.ts
 var Toolbar = class {
   element;
   filter;
@@ -5884,7 +5884,7 @@ function plural(number, noun) {
   return number === 1 ? noun : `${noun}s`;
 }
 
-// src/tooltip.ts
+// src/frame/tooltip.ts
 var PHASES2 = [
   ["queue", "queue"],
   ["input", "input"],
@@ -5929,7 +5929,7 @@ function content({ title, phases, facts, error }) {
   return parts;
 }
 
-// src/frame.ts
+// src/frame/frame.ts
 var BORDERS_HEIGHT = 6;
 var MAX_ROOM = 460;
 var frames = 0;
@@ -6201,7 +6201,7 @@ var Frame = class {
   }
 };
 
-// src/header.ts
+// src/trace/header.ts
 var FORMAT = 2;
 var TABLES = [
   "sources",
@@ -6234,7 +6234,7 @@ function complete(header) {
   };
 }
 
-// src/store.ts
+// src/trace/store.ts
 var Store = class _Store {
   header = complete({ format: FORMAT });
   /** The buffer of embedded previews. */
@@ -6407,7 +6407,7 @@ function profileOf({ profile }, buffer) {
   return profile ? new Profile(profile, buffer) : null;
 }
 
-// src/live.ts
+// src/live/live.ts
 var SILENT_MS = 5e3;
 var Live = class {
   store = new Store();
@@ -6492,7 +6492,7 @@ var Live = class {
   }
 };
 
-// src/moving.ts
+// src/live/moving.ts
 var Moving = class {
   #element;
   #root;
@@ -6546,7 +6546,7 @@ var Moving = class {
   }
 };
 
-// src/liveview.ts
+// src/live/liveview.ts
 var LiveView = class {
   #live;
   #model;

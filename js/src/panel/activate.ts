@@ -1,11 +1,11 @@
 /** Put the panel, its commands and the launcher's entry into the host. */
 
-import { messageOf } from "../format.ts";
+import { messageOf } from "../page/format.ts";
 import { addCommands, type Icon, type Launcher, type Palette } from "./commands.ts";
 import { Doing } from "./doing.ts";
-import { Front, type Document } from "./front.ts";
-import type { Application, Classes, RenderMime, Tracker, Widget } from "./lab.ts";
-import { Link, type About } from "./link.ts";
+import { Front, type Document } from "./link/front.ts";
+import type { Application, Classes, RenderMime, Tracker, Widget } from "./link/lab.ts";
+import { Link, type About } from "./link/link.ts";
 import { Sidebar } from "./sidebar.ts";
 
 /** Time until a request counts as waiting, in milliseconds. */

@@ -1,8 +1,8 @@
 /** Commands of the palette, and the launcher's notebook with a first model. */
 
-import { isNotebook, type Document } from "./front.ts";
-import type { Application } from "./lab.ts";
-import type { About } from "./link.ts";
+import { isNotebook, type Document } from "./link/front.ts";
+import type { Application } from "./link/lab.ts";
+import type { About } from "./link/link.ts";
 import cells from "./template.json" with { type: "json" };
 
 export interface Palette {

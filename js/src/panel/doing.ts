@@ -1,8 +1,8 @@
 /** What an action's answer does in the page: insert cells, open a cell, a file, or a tab. */
 
-import { isNotebook, type Document } from "./front.ts";
-import type { Application, CellSource, Classes, Notebook, NotebookPanel, RenderMime, Widget } from "./lab.ts";
-import type { Reply } from "./link.ts";
+import { isNotebook, type Document } from "./link/front.ts";
+import type { Application, CellSource, Classes, Notebook, NotebookPanel, RenderMime, Widget } from "./link/lab.ts";
+import type { Reply } from "./link/link.ts";
 
 let lastTab = 0;
 

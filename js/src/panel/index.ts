@@ -2,10 +2,10 @@
 
 import { activate, type Host } from "./activate.ts";
 import type { Launcher, Palette } from "./commands.ts";
-import { addCompletion, addLanguage, type CodeMirror, type Completers, type Extensions, type Languages } from "./editor.ts";
-import type { Document } from "./front.ts";
-import type { Application, Classes, RenderMime, Tracker } from "./lab.ts";
-import { addExtractor, type Extractors } from "./lsp.ts";
+import { addCompletion, addLanguage, type CodeMirror, type Completers, type Extensions, type Languages } from "./editor/editor.ts";
+import type { Document } from "./link/front.ts";
+import type { Application, Classes, RenderMime, Tracker } from "./link/lab.ts";
+import { addExtractor, type Extractors } from "./editor/lsp.ts";
 
 const NAME = "blsnb";
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16"><g class="jp-icon3" fill="#616161"><path d="M6 1h4v4H6zM1 11h4v4H1zM11 11h4v4h-4z"/><path d="M7.5 5h1v3h5v3h-1V9h-9v2h-1V8h5z"/></g></svg>`;

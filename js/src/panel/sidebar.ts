@@ -1,12 +1,12 @@
 /** The panel: its tabs, and one line that says what happens. */
 
-import { h, setText } from "../dom.ts";
-import { Graph } from "./graph.ts";
-import type { Link, Row } from "./link.ts";
-import { Logs } from "./logs.ts";
-import { Models, type Act } from "./models.ts";
-import { Notes } from "./notes.ts";
-import { Runs } from "./runs.ts";
+import { h, setText } from "../page/dom.ts";
+import { Graph } from "./sections/graph.ts";
+import type { Link, Row } from "./link/link.ts";
+import { Logs } from "./sections/logs.ts";
+import { Models, type Act } from "./sections/models.ts";
+import { Notes } from "./sections/notes.ts";
+import { Runs } from "./sections/runs.ts";
 import style from "./panel.css";
 
 interface Tab {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from blsnb.views.pictures import svg
 
-STYLE = Path(__file__).parents[3] / "js/src/style.css"
+STYLE = Path(__file__).parents[3] / "js/src/page/style.css"
 
 
 def test_both_palettes_are_those_of_the_linked_view():

@@ -1,0 +1,133 @@
+/** The view of a running run: one frame that follows its output in the page. */
+
+import { Frame } from "../frame/frame.ts";
+import { connections } from "../kernel/connections.ts";
+import { Kernel } from "../kernel/kernel.ts";
+import type { Live } from "./live.ts";
+import { Moving } from "./moving.ts";
+import { everyFrame, MANY_CALLS } from "../page/repaint.ts";
+import type { ViewState } from "../session/viewstate.ts";
+import type { Store } from "../trace/store.ts";
+import type { WidgetModel } from "../kernel/widget.ts";
+
+export class LiveView {
+  #live: Live;
+  #model: WidgetModel;
+  #kernel: Kernel;
+  #host: HTMLElement;
+  #frame: Frame | null = null;
+  #moving: Moving | null = null;
+  #repaint = everyFrame(
+    () => this.#draw(),
+    () => this.#live.store.n > MANY_CALLS && this.#live.isRunning,
+  );
+  #state: ViewState | undefined;
+  #stop: () => void;
+  #apply = (): void => this.#applyTraits();
+
+  /** Draw in the host when the first rows arrive, with the state of an earlier view. */
+  constructor(live: Live, model: WidgetModel, host: HTMLElement, state?: ViewState) {
+    this.#live = live;
+    this.#model = model;
+    this.#host = host;
+    this.#state = state;
+    this.#kernel = new Kernel(() => modelsOf(live));
+    this.#stop = live.onChange(this.#repaint.request);
+    model.on("change:selected", this.#apply);
+    model.on("change:filter", this.#apply);
+    if (live.store.n > 0) this.#repaint.request();
+  }
+
+  /** The state of the view, to be handed over. */
+  get state(): ViewState | undefined {
+    return this.#frame?.state ?? this.#state;
+  }
+
+  /** Whether its output was replaced; a hidden output still has a parent. */
+  get isLeft(): boolean {
+    return this.#host.parentElement === null;
+  }
+
+  /** Move to another element of the page, before the page is painted. */
+  moveTo(host: HTMLElement): void {
+    this.#host = host;
+    if (this.#moving) this.#moving.into(host);
+    else if (this.#live.store.n > 0) this.#draw();
+  }
+
+  /** Show the whole run, which has ended, and stop listening. */
+  complete(store: Store): void {
+    this.#leave();
+    this.#frame?.show(store);
+  }
+
+  dispose(): void {
+    this.#leave();
+    this.#frame?.dispose();
+    this.#kernel.dispose();
+  }
+
+  #leave(): void {
+    this.#stop();
+    this.#repaint.cancel();
+    this.#model.off("change:selected", this.#apply);
+    this.#model.off("change:filter", this.#apply);
+  }
+
+  #draw(): void {
+    if (this.#frame) return this.#frame.draw();
+    const frame = this.#newFrame();
+    const before = [...this.#host.childNodes];
+    const moving = new Moving(frame.element, frame.element.shadowRoot!);
+    moving.into(this.#host);
+    try {
+      frame.start();
+    } catch (error) {
+      // The earlier content is better than a view that cannot be drawn.
+      frame.dispose();
+      this.#host.replaceChildren(...before);
+      throw error;
+    }
+    this.#frame = frame;
+    this.#moving = moving;
+    this.#applyTraits();
+  }
+
+  #newFrame(): Frame {
+    return new Frame({
+      store: this.#live.store,
+      kernel: this.#kernel,
+      state: this.#state,
+      onSelect: selectedIn(this.#model),
+      onFilter: setter(this.#model, "filter"),
+      onHeight: setter(this.#model, "height"),
+    });
+  }
+
+  #applyTraits(): void {
+    const [id, filter] = [this.#model.get("selected"), this.#model.get("filter")];
+    if (typeof filter === "string") this.#frame?.filterBy(filter);
+    if (typeof id === "number") this.#frame?.selectCall(id);
+  }
+}
+
+/** Return the models that may have a run: when it has ended, first those of kernels. */
+export function modelsOf(live: Live | undefined): WidgetModel[] {
+  if (!live) return [...connections()];
+  return live.isRunning ? [live.model] : [...connections(), live.model];
+}
+
+/** Return a function that sets the trait `selected` to a call id; −1 for none. */
+export function selectedIn(model: WidgetModel): (id: number) => void {
+  return setter(model, "selected");
+}
+
+/** Return a function that sets a trait of the widget if it changes. */
+function setter(model: WidgetModel, name: string): (value: unknown) => void {
+  return (value) => {
+    const before = model.get(name);
+    if (before === undefined || before === value) return;
+    model.set(name, value);
+    model.save_changes();
+  };
+}

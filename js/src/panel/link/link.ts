@@ -1,0 +1,216 @@
+/** The link of a page's panel to one kernel: its comm, its lists, requests and their answers. */
+
+import { QueryError } from "../../kernel/kernel.ts";
+import { VERSION } from "../../kernel/widget.ts";
+import { ownBuffer } from "../../trace/wire.ts";
+import type { Comm, CommMessage, KernelConnection, KernelMessage } from "./lab.ts";
+
+/** Name of the kernel's comm target. */
+const TARGET = "blsnb";
+/** A page that is shown says so this often; the kernel stops looking after ten minutes. */
+const RENEW_MS = 60_000;
+/** Two pages may have a link to one kernel. */
+const PAGE = Math.random().toString(36).slice(2);
+let lastId = 0;
+
+/** `none`: no kernel. `asking`: not known yet. `absent`: the kernel has not loaded blsnb. */
+export type LinkState = "none" | "asking" | "absent" | "linked";
+export type Row = Record<string, unknown>;
+
+export interface Reply {
+  done?: string;
+  cells?: string[];
+  run?: boolean;
+  place?: { model: string; cell: string; file: string };
+  page?: { title: string; html: [offset: number, size: number] };
+  graph?: Drawing;
+  buffer: ArrayBuffer;
+}
+
+/** The graph of the models as SVG, with the upper left corners of the boxes. */
+export interface Drawing {
+  svg: [offset: number, size: number];
+  size: [width: number, height: number];
+  box: [width: number, height: number];
+  places: [model: string, x: number, y: number][];
+  findings: [model: string, place: string, text: string, isFault: boolean][];
+  /** Number of models that are not drawn, and of findings that are not listed. */
+  others: number;
+  unlisted: number;
+}
+
+export type About = Record<string, string | number>;
+
+interface Pending {
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
+export class Link {
+  state: LinkState = "none";
+  /** Names of the actions that the kernel knows. */
+  actions = new Set<string>();
+  /** Rows by key, by list. */
+  readonly lists = new Map<string, Map<string, Row>>();
+  #kernel: KernelConnection | null = null;
+  #comm: Comm | null = null;
+  #watched: string[] = [];
+  #pending = new Map<string, Pending>();
+  #changed: (list: string) => void;
+  #renewal: ReturnType<typeof setInterval> | undefined;
+
+  /** `changed` is called with the name of a list, or "" after the state has changed. */
+  constructor(changed: (list: string) => void) {
+    this.#changed = changed;
+  }
+
+  get kernel(): KernelConnection | null {
+    return this.#kernel;
+  }
+
+  /** Follow another kernel. */
+  attach(kernel: KernelConnection | null): void {
+    if (kernel === this.#kernel) return;
+    this.#kernel?.statusChanged.disconnect(this.#onStatus);
+    this.#kernel?.iopubMessage.disconnect(this.#onMessage);
+    this.#closeComm();
+    this.#kernel = kernel;
+    kernel?.statusChanged.connect(this.#onStatus);
+    kernel?.iopubMessage.connect(this.#onMessage);
+    this.#become(kernel ? "asking" : "none");
+    void this.#ask();
+  }
+
+  /** Receive the rows of these lists from now on. */
+  watch(lists: string[]): void {
+    this.#watched = lists;
+    for (const name of [...this.lists.keys()]) if (!lists.includes(name)) this.lists.delete(name);
+    this.#sayWatched();
+  }
+
+  /** Ask the kernel for an action; `about` names a model or runs. */
+  act(name: string, about: About): Promise<Reply> {
+    const comm = this.#comm;
+    const id = `${PAGE}-${++lastId}`;
+    const slot = `${PAGE}/${name}/${Object.values(about).join("/")}`;
+    return new Promise((resolve, reject) => {
+      if (!comm) return reject(absent());
+      this.#pending.set(id, { resolve, reject });
+      comm.send({ v: VERSION, type: "action", id, slot, name, ...about });
+    });
+  }
+
+  dispose(): void {
+    this.attach(null);
+  }
+
+  /** Look for blsnb; a kernel without it is not disturbed. */
+  async #ask(): Promise<void> {
+    const kernel = this.#kernel;
+    if (!kernel || kernel.isDisposed) return;
+    try {
+      await kernel.info;
+      const { content } = await kernel.requestCommInfo({ target_name: TARGET });
+      if (kernel !== this.#kernel || this.#comm) return;
+      if (Object.keys(content.comms ?? {}).length) this.#open(kernel);
+      else this.#become("absent");
+    } catch {
+      // The kernel was restarted or is gone: its next status says more.
+    }
+  }
+
+  #open(kernel: KernelConnection): void {
+    const comm = kernel.createComm(TARGET);
+    this.#comm = comm;
+    comm.onMsg = (message) => {
+      if (comm === this.#comm) this.#receive(message);
+    };
+    comm.onClose = () => {
+      if (comm === this.#comm) this.#drop("absent");
+    };
+    comm.open({ v: VERSION, type: "hello" });
+  }
+
+  #receive({ content, buffers }: CommMessage): void {
+    const { data } = content;
+    if (data.type === "welcome") this.#welcome(data);
+    else if (data.type === "answer") this.#settle(data, buffers ?? []);
+    else if (typeof data.seq === "number") this.#update(data);
+  }
+
+  #welcome(data: Row): void {
+    this.actions = new Set(data.actions as string[]);
+    this.#become("linked");
+    this.#sayWatched();
+    this.#renewal = setInterval(() => this.#sayWatched(true), RENEW_MS);
+  }
+
+  #settle(data: Row, buffers: (ArrayBuffer | ArrayBufferView)[]): void {
+    const pending = this.#pending.get(data.id as string);
+    if (!pending) return;
+    this.#pending.delete(data.id as string);
+    const [first] = buffers;
+    const buffer = first === undefined ? new ArrayBuffer(0) : ownBuffer(first);
+    const error = data.error as { code: string; text: string } | undefined;
+    if (error) pending.reject(new QueryError(error));
+    else pending.resolve({ ...data, buffer });
+  }
+
+  #update(data: Row): void {
+    const name = data.type as string;
+    if (!this.#watched.includes(name)) return;
+    const rows = data.whole ? new Map<string, Row>() : this.lists.get(name);
+    if (!rows) return;
+    this.lists.set(name, rows);
+    for (const key of data.removed as string[]) rows.delete(key);
+    for (const row of data.rows as Row[]) rows.set((row.key ?? row.run ?? row.name ?? row.number) as string, row);
+    this.#changed(name);
+  }
+
+  /** A renewal keeps the kernel polling, and requests no rows. */
+  #sayWatched(again = false): void {
+    if (this.state !== "linked") return;
+    this.#comm?.send({ v: VERSION, type: "watch", what: this.#watched, again });
+  }
+
+  #onStatus = (_: unknown, status: string): void => {
+    if (status.includes("restarting") || status === "dead" || status === "terminating")
+      this.#drop("asking");
+  };
+
+  /** After each execution the kernel may have loaded blsnb. */
+  #onMessage = (_: unknown, message: KernelMessage): void => {
+    if (this.#comm || message.header.msg_type !== "status") return;
+    if (message.content.execution_state !== "idle") return;
+    if (["execute_request", "kernel_info_request"].includes(message.parent_header.msg_type ?? ""))
+      void this.#ask();
+  };
+
+  #closeComm(): void {
+    const comm = this.#comm;
+    this.#drop("asking");
+    if (comm && !comm.isDisposed) comm.close();
+  }
+
+  #drop(state: LinkState): void {
+    this.#comm = null;
+    clearInterval(this.#renewal);
+    for (const pending of this.#pending.values()) pending.reject(lost());
+    this.#pending.clear();
+    this.lists.clear();
+    this.#become(state);
+  }
+
+  #become(state: LinkState): void {
+    this.state = state;
+    this.#changed("");
+  }
+}
+
+function absent(): QueryError {
+  return new QueryError({ code: "gone", text: "This kernel has not loaded blsnb." });
+}
+
+function lost(): QueryError {
+  return new QueryError({ code: "gone", text: "The kernel is gone." });
+}

@@ -1,0 +1,123 @@
+/** The tab of runs: newest first; a click opens the linked view. */
+
+import { h, svg } from "../../page/dom.ts";
+import { count, counted, time } from "../../page/format.ts";
+import type { Row } from "../link/link.ts";
+import type { Act } from "./models.ts";
+import { RowList } from "./rowlist.ts";
+
+export interface RunRow {
+  /** Page id. */
+  run: string;
+  id: string;
+  model: string;
+  at_ms: number;
+  /** Null while it runs. */
+  duration_us: number | null;
+  calls: number;
+  errors: number;
+  error: string;
+  cell: string;
+  pinned: boolean;
+  /** The longest calls; empty while it runs. */
+  bars: [start: number, length: number, level: number, failed: number][];
+}
+
+export class Runs {
+  readonly node: HTMLElement;
+  #list: RowList<RunRow>;
+  #act: Act;
+  #known: () => ReadonlySet<string>;
+  #runs: RunRow[] = [];
+
+  /** `known` returns the names of the actions that the kernel has. */
+  constructor(act: Act, known: () => ReadonlySet<string>) {
+    this.#act = act;
+    this.#known = known;
+    this.#list = new RowList("runs", "No run has been recorded.", (run, isOpen) => this.#draw(run, isOpen));
+    this.node = this.#list.node;
+  }
+
+  show(rows: Iterable<Row>): void {
+    this.#runs = ([...rows] as unknown as RunRow[]).sort((a, b) => b.at_ms - a.at_ms || (a.run < b.run ? 1 : -1));
+    this.#list.show(this.#runs.map((item) => ({ key: item.run, item, look: this.#look(item) })));
+  }
+
+  /** The list of the others is part of an open row only. */
+  #look(run: RunRow): string {
+    return JSON.stringify([...Object.values(run), new Date(run.at_ms).toLocaleTimeString(), this.#runs.length]);
+  }
+
+  #draw(run: RunRow, isOpen: boolean): HTMLElement[] {
+    const view = (): void => this.#act("view", { run: run.run });
+    const mark = run.duration_us === null ? "running" : run.errors ? "failed" : "ready";
+    const head = h(
+      "button",
+      { type: "button", class: "head", onclick: view, title: `Open the view of run ${run.id}` },
+      h("span", { class: `mark ${mark}`, "aria-hidden": "true" }, { running: "▸", failed: "✕", ready: "●" }[mark]),
+      h("span", { class: "name" }, run.model),
+      thumbnail(run),
+      h("span", { class: "state" }, run.duration_us === null ? "running" : time(run.duration_us)),
+    );
+    const toggle = h("button", { type: "button", class: "toggle", "aria-label": `Actions on run ${run.id}` }, "⋯");
+    const facts = [
+      new Date(run.at_ms).toLocaleTimeString(),
+      `run ${run.id}`,
+      run.cell,
+      counted(run.calls, "call"),
+      run.pinned ? "pinned" : "",
+    ];
+    const line = h("div", { class: "line" }, facts.filter(Boolean).join(" · "));
+    // Its other lines are those of the traceback.
+    const error = isOpen ? run.error : run.error.split("\n", 1)[0];
+    const errors = run.errors ? h("div", { class: "trouble" }, `${count(run.errors)} failed${error ? `: ${error}` : ""}`) : null;
+    const parts = [h("div", { class: "headline" }, head, toggle), line, errors].filter((each) => each !== null);
+    return isOpen ? [...parts, this.#actions(run)] : parts;
+  }
+
+  #actions(run: RunRow): HTMLElement {
+    const button = (name: string, label: string): HTMLElement =>
+      h("button", { type: "button", onclick: () => this.#act(name, { run: run.run }) }, label);
+    return h(
+      "div",
+      { class: "actions", role: "group", "aria-label": `Actions on run ${run.id}` },
+      button("view", "View"),
+      run.pinned ? button("unpin", "Unpin") : button("pin", "Pin"),
+      button("replay", "Replay"),
+      this.#known().has("debug") && run.duration_us !== null ? button("debug", "Debug") : null,
+      button("save", "Save"),
+      button("delete", "Delete"),
+      this.#comparison(run),
+    );
+  }
+
+  #comparison(run: RunRow): HTMLElement | null {
+    const others = this.#runs.filter((each) => each.run !== run.run);
+    if (others.length === 0) return null;
+    const options = others.map((each) => h("option", { value: each.run }, `${each.id} ${each.model}`));
+    const select: HTMLSelectElement = h(
+      "select",
+      {
+        "aria-label": `Compare run ${run.id} with`,
+        onchange: () => this.#act("compare", { run: run.run, baseline: select.value }),
+      },
+      h("option", { value: "" }, "Compare with…"),
+      options,
+    );
+    return select;
+  }
+}
+
+/** Return a small timeline of a run's longest calls. */
+function thumbnail({ bars }: RunRow): SVGElement {
+  const shown = bars.map(([start, length, level, failed]) =>
+    svg("rect", {
+      class: failed ? "bar failed" : "bar",
+      x: 64 * start,
+      y: 4 * level,
+      width: Math.max(1, 64 * length),
+      height: 3,
+    }),
+  );
+  return svg("svg", { class: "thumbnail", width: 64, height: 16, "aria-hidden": "true" }, shown);
+}
