@@ -2,13 +2,17 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from waiting import until
 
 from blsnb.errors import ModelLoadError
 from blsnb.panel.model_rows import ModelRows
+from blsnb.panel.panel import Panel
 from blsnb.parts.server_parts import parts_of
+
+from .conftest import Page
 
 SOURCE = """
 class TritonPythonModel:
@@ -102,26 +106,58 @@ def test_load_and_unload_are_answered_with_a_sentence(server, page):
 
 
 @pytest.mark.parametrize(
-    ("message", "code"),
+    ("message", "code", "text"),
     [
-        ({"name": "explode", "model": "double"}, "invalid"),
-        ({"name": "load", "model": 7}, "invalid"),
-        ({"name": "load", "model": "x" * 5000}, "invalid"),
-        ({"name": "load", "model": "missing"}, "gone"),
-        ({"name": "write_back", "model": "double"}, "refused"),
-        ({"name": "load", "model": "double", "v": 9}, "version"),
-        ({"type": "evaluate"}, "unsupported"),
+        (
+            {"name": "explode", "model": "double"},
+            "invalid",
+            "name='explode' is not valid; expected one of 'load', 'unload', 'open', "
+            "'edit', 'try', 'stats', 'diff', 'export', 'write_back'",
+        ),
+        (
+            {"name": "load", "model": 7},
+            "invalid",
+            "model=7 is not valid; expected the name of a model",
+        ),
+        ({"name": "load", "model": ""}, "invalid", "model='' is not valid"),
+        ({"name": "load", "model": "x" * 1025}, "invalid", "model='xxx"),
+        (
+            {"name": "load", "model": "x" * 1024},
+            "gone",
+            "this kernel has no model 'xxx",
+        ),
+        (
+            {"name": "load", "model": "missing"},
+            "gone",
+            "this kernel has no model 'missing'",
+        ),
+        (
+            {"name": "write_back", "model": "double"},
+            "refused",
+            "double: it comes from a cell, not from an imported folder: ",
+        ),
+        (
+            {"name": "load", "model": "double", "v": 9},
+            "version",
+            "v=9 is not valid; expected 1: rerun the cell",
+        ),
+        (
+            {"type": "evaluate"},
+            "unsupported",
+            "type='evaluate' is not valid; expected 'action'",
+        ),
     ],
 )
 def test_a_request_that_cannot_be_served_is_answered_with_its_reason(
-    server, page, message, code
+    server, page, message, code, text
 ):
     """And nothing of it is executed."""
     server.define("double", SOURCE)
     page.say(**{"type": "action", "id": "a", **message})
 
     assert until(lambda: page.of("answer"))
-    assert code == page.answer["error"]["code"]
+    error = page.answer["error"]
+    assert (code, text) == (error["code"], error["text"][: len(text)])
 
 
 def test_cells_are_answered_for_the_page_to_insert(server, page):
@@ -130,6 +166,20 @@ def test_cells_are_answered_for_the_page_to_insert(server, page):
     page.act("edit", model="double")
     assert until(lambda: page.of("answer"))
     assert (["one", "two"], False) == (page.answer["cells"], page.answer["run"])
+
+
+def test_a_model_without_a_file_for_a_cell_is_not_edited(server, host):
+    """With the reason."""
+    server.define("double", SOURCE)
+    page = Page()
+    panel = Panel(replace(host, cells_of=lambda _: []))
+    panel.accept(page, {"v": 1, "type": "hello"})
+    page.act("edit", model="double")
+
+    assert until(lambda: page.of("answer"))
+    expected = {"code": "refused", "text": "double has no file that a cell could hold"}
+    assert expected == page.answer["error"]
+    panel.close()
 
 
 @pytest.mark.parametrize(

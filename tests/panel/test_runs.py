@@ -5,6 +5,7 @@ import pytest
 from cells import calling
 from waiting import until
 
+from blsnb.panel import run_actions
 from blsnb.panel.run_rows import page_id_of
 from blsnb.parts.server_parts import parts_of
 from blsnb.views.documents.wire import page_id
@@ -171,10 +172,50 @@ def test_a_run_without_python_code_is_not_debugged(server, page, loop):
     assert "no call of the run" in page.answer["error"]["text"]
 
 
-@pytest.mark.parametrize(("name", "code"), [(7, "invalid"), ("ffff-0", "gone")])
-def test_a_run_that_is_not_kept_is_refused(server, page, run, name, code):
+@pytest.mark.parametrize(
+    ("name", "code", "text"),
+    [
+        (
+            7,
+            "invalid",
+            "run=7 is not valid; expected the page id of a run, or empty for the "
+            "newest one",
+        ),
+        ("ffff-0", "gone", "the run is no longer kept: keep_runs limits the runs"),
+    ],
+)
+def test_a_run_that_is_not_kept_is_refused(server, page, run, name, code, text):
     """With the reason."""
-    assert code == act(page, "view", run=name)["error"]["code"]
+    assert {"code": code, "text": text} == act(page, "view", run=name)["error"]
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_a_page_that_is_too_large_to_send_is_refused(page, run, monkeypatch, room):
+    """The user can save the run instead."""
+    size = len(html(act(page, "view", run="")))
+    monkeypatch.setattr(run_actions, "_MAX_HTML", size + room)
+    text = "the page of the run is too large: save the run"
+    expected = None if room == 0 else {"code": "refused", "text": text}
+
+    assert expected == act(page, "view", run="").get("error")
+
+
+@pytest.mark.parametrize(
+    ("action", "done"),
+    [
+        ("pin", "Run {0} is pinned: no limit drops it."),
+        ("unpin", "Run {0} is no longer pinned."),
+        ("save", "Run {0} is saved as double-{0}.blsrun in the kernel's folder."),
+        ("delete", "Run {0} is deleted."),
+    ],
+)
+def test_an_action_on_a_run_is_answered_with_a_sentence(
+    page, run, tmp_path, monkeypatch, action, done
+):
+    """It names the run and what changed."""
+    monkeypatch.chdir(tmp_path)
+
+    assert done.format(run.id) == act(page, action, run="")["done"]
 
 
 def test_log_lines_arrive_in_order_with_model_and_level(server, page, run):
