@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from blsnb.engine.threads.start import start
 from blsnb.errors import BlsnbError
@@ -33,16 +33,6 @@ _TIMEOUT_S = 5.0
 _FLUSH_S = 2.0
 """Seconds for the last spans when the server is closed."""
 _log = logging.getLogger("blsnb.otlp")
-
-
-class ExportCounts(NamedTuple):
-    """Numbers of spans."""
-
-    sent: int = 0
-    dropped: int = 0
-    """Spans dropped because the Collector did not take them in time."""
-    dropped_runs: int = 0
-    """Runs dropped before they were converted."""
 
 
 class RequestSampler:
@@ -131,7 +121,8 @@ class Exporter:
         self._end_s: float | None = None
         """Monotonic time at which the thread ends; None while the server is open."""
         self._is_failing = False
-        self.counts = ExportCounts()
+        self._dropped_spans = self._dropped_runs = 0
+        """Spans that the Collector did not take in time, and runs without spans yet."""
         self._stop_observing = recorder.observe(self._observe)
 
     def _observe(self, run: RunRecord, call: Call | None) -> None:
@@ -156,7 +147,7 @@ class Exporter:
             self._run_bytes += run.held_bytes
             while self._runs and self._is_full:
                 self._run_bytes -= self._runs.popleft().held_bytes
-                self._count(dropped_runs=1)
+                self._dropped_runs += 1
             if self._thread is None and self._end_s is None:
                 thread = threading.Thread(
                     target=self._work, name="blsnb otlp", daemon=True
@@ -167,14 +158,6 @@ class Exporter:
     @property
     def _is_full(self) -> bool:
         return len(self._runs) > MAX_RUNS or self._run_bytes > MAX_RUN_BYTES
-
-    def _count(self, sent: int = 0, dropped: int = 0, dropped_runs: int = 0) -> None:
-        before = self.counts
-        self.counts = ExportCounts(
-            before.sent + sent,
-            before.dropped + dropped,
-            before.dropped_runs + dropped_runs,
-        )
 
     def _work(self) -> None:
         wait_s = _DELAY_S
@@ -206,7 +189,7 @@ class Exporter:
                 self._spans += spans_of(trace, clock_of(trace))
         while len(self._spans) > MAX_WAITING_SPANS:
             self._spans.popleft()
-            self._count(dropped=1)
+            self._dropped_spans += 1
 
     def _send(self, end_s: float | None) -> None:
         """Send the spans that wait; those of a failed message wait further."""
@@ -220,7 +203,6 @@ class Exporter:
             send(document(message), self._endpoint, timeout_s=max(0.1, left_s))
             for _ in range(count):
                 self._spans.popleft()
-            self._count(sent=count)
             if self._is_failing:
                 self._is_failing = False
                 _log.warning("spans are sent to %s again", self._endpoint)
@@ -245,12 +227,12 @@ class Exporter:
             thread = self._thread
         if thread is not None:
             thread.join(_FLUSH_S + _TIMEOUT_S)
-        left = len(self._spans) + len(self._runs)
-        counts = self.counts
-        if left or counts.dropped or counts.dropped_runs:
+        spans = self._dropped_spans + len(self._spans)
+        runs = self._dropped_runs + len(self._runs)
+        if spans or runs:
             _log.warning(
                 "%s spans and %s runs were not sent to %s",
-                f"{counts.dropped + len(self._spans):,}",
-                f"{counts.dropped_runs + len(self._runs):,}",
+                f"{spans:,}",
+                f"{runs:,}",
                 self._endpoint,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import urllib.request
 from collections.abc import Iterator
 
@@ -26,6 +27,8 @@ X = {"X": np.array([1, 2], np.float32)}
 BODY = b'{"inputs":[{"name":"X","datatype":"FP32","shape":[1],"data":[1]}]}'
 TRACE_ID, PARENT_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 HEADERS = {"traceparent": f"00-{TRACE_ID}-{PARENT_ID}-01", "tracestate": "a=b"}
+SPANS_PER_RUN = 3
+"""Spans of a request, of its model and of the computation."""
 PIPE = cell("""
 stage.seen.append(request.trace().get_context())
 response = ask("double", request, trace=request.trace()).exec()
@@ -178,16 +181,25 @@ def test_without_a_collector_the_oldest_are_dropped_and_counted(monkeypatch, cap
             server.infer("double", X)
     first, *_, last = [record.getMessage() for record in caplog.records]
     assert first.startswith(f"no spans are sent: {url}/v1/traces does not respond")
-    assert last.endswith(f"were not sent to {url}/v1/traces")
+    lost = re.fullmatch(
+        rf"(\d+) spans and (\d+) runs were not sent to {re.escape(url)}/v1/traces", last
+    )
+    assert lost
+    spans, runs = map(int, lost.groups())
+    assert 50 == spans / SPANS_PER_RUN + runs
     assert 2 == len(caplog.records)
 
 
-def test_closing_sends_what_waits(collector):
-    """A script that ends loses no run."""
-    with Server(otlp=collector.url) as server:
+def test_closing_sends_what_waits(collector, caplog):
+    """A script that ends loses no run, and reads no warning."""
+    with (
+        caplog.at_level(logging.WARNING, "blsnb.otlp"),
+        Server(otlp=collector.url) as server,
+    ):
         server.define("double", DOUBLE, config=CONFIG)
         server.infer("double", X, request_id="last")
     assert ["last"] == [trace.request_id for trace in traces(collector)]
+    assert [] == caplog.messages
 
 
 def test_an_invalid_address_is_an_error():
