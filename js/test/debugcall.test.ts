@@ -148,6 +148,18 @@ test("a click sends the action once, and the answer is shown beside the button",
   assert.equal(said(view), "", "another call");
 });
 
+test("the first call of a run, whose id is zero, is debugged once, too", async () => {
+  const { kernel, view } = await connected();
+  const shown = button(view)!;
+  view.click(shown);
+  view.click(shown);
+  const [sent, ...others] = kernel.sent;
+  assert.deepEqual(others, []);
+  const action = { v: 1, type: "action", name: "debug", run: "r-1", call: 0 };
+  assert.deepEqual(sent, { ...action, id: sent.id, slot: sent.slot });
+  assert.equal(shown.getAttribute("aria-disabled"), "true");
+});
+
 test("errors are sentences beside the button", async () => {
   const { kernel, view } = await connected();
   for (const code of ["busy", "refused", "dropped", "failed"]) {

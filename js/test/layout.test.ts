@@ -135,6 +135,22 @@ test("recursion and cycles are laid out", () => {
   );
 });
 
+test("a cycle is laid out from its entry, else from its earliest call", () => {
+  const cycle = [edge(0, 1), edge(1, 0)];
+  const isAbove = (upper: number, lower: number, firsts: number[], edges: LayoutEdge[]): boolean => {
+    const { boxes } = layered(
+      firsts.map((first, id) => ({ id, first })),
+      edges,
+      OPTIONS,
+    );
+    return boxes.get(upper)!.y < boxes.get(lower)!.y;
+  };
+
+  assert.ok(isAbove(0, 1, [0, 1], cycle), "the earliest model is listed first");
+  assert.ok(isAbove(1, 0, [1, 0], cycle), "the earliest model is listed last");
+  assert.ok(isAbove(1, 0, [0, 1, 2], [...cycle, edge(2, 1)]), "a later model calls it");
+});
+
 test("a graph without models is empty", () => {
   assert.equal(layered([], [], OPTIONS).boxes.size, 0);
 });

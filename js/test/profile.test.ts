@@ -64,10 +64,10 @@ const ROWS: [number, number, number][] = [
   [3, 4, 1],
 ];
 
-function encoded(nodes = NODES, rows = ROWS, rest: Partial<ProfileEntry> = {}): Encoded {
+function encoded(nodes = NODES, rows = ROWS, rest: Partial<ProfileEntry> = {}, calls = CALLS): Encoded {
   const packer = new Packer();
   const profile = entry(packer, nodes, rows, rest);
-  return encode(CALLS, { models: MODELS, sources: { "0": SOURCE }, profile }, { packer });
+  return encode(calls, { models: MODELS, sources: { "0": SOURCE }, profile }, { packer });
 }
 
 function shown(rest: Partial<ProfileEntry> = {}, rows = ROWS): View {
@@ -111,6 +111,18 @@ test("a call shows its own code by line of its cell, and child calls apart", () 
     [style.left, style.width].map((each) => Math.round(parseFloat(each))).join("+"),
   );
   assert.deepEqual(places, ["0+100", "0+50", "50+7", "57+29", "86+14", "0+50", "0+36"]);
+});
+
+test("child calls of one model share a box with their number", () => {
+  const twice = CALLS.map((each, k) => (k === 2 ? call(0, 1, 15_000, { compute_infer_us: 2000 }) : each));
+  const { header, buffer } = encoded(NODES, ROWS, {}, twice);
+  const view = new View(Store.of(header, buffer));
+
+  assert.deepEqual(
+    boxes(view).filter((each) => each.includes("→")),
+    ["2 → reader ×2"],
+  );
+  assert.equal(box(view, "reader").getAttribute("aria-description"), "6 ms, 42.9 %");
 });
 
 test("the time in libraries belongs to the line of the model that called them", () => {
