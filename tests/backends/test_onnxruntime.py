@@ -337,6 +337,54 @@ def test_instances_share_the_cores():
     assert session_options(parse_pbtxt(""), 1).intra_op_num_threads >= 1
 
 
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        (-2, "ORT_ENABLE_ALL"),
+        (-1, "ORT_ENABLE_BASIC"),
+        (0, "ORT_ENABLE_ALL"),
+        (1, "ORT_ENABLE_EXTENDED"),
+        (2, "ORT_DISABLE_ALL"),
+        (3, "ORT_ENABLE_ALL"),
+    ],
+)
+def test_the_configuration_sets_the_level_of_optimization(level, expected):
+    """Its numbers are those of Triton's backend; others mean everything."""
+    text = f"optimization {{ graph {{ level: {level} }} }}"
+
+    found = session_options(parse_pbtxt(text), 1).graph_optimization_level
+    assert expected == found.name
+
+
+@pytest.mark.parametrize(
+    ("parameter", "option"),
+    [
+        ("enable_mem_arena", "enable_cpu_mem_arena"),
+        ("enable_mem_pattern", "enable_mem_pattern"),
+    ],
+)
+@pytest.mark.parametrize("text", ["true", "On", "1", "false", "Off", "0"])
+def test_parameters_set_how_memory_is_kept(parameter, option, text):
+    """Both are on by default."""
+    entry = f"parameters {{ key: {parameter!r} value {{ string_value: {text!r} }} }}"
+
+    assert getattr(session_options(parse_pbtxt(""), 1), option)
+    kept = getattr(session_options(parse_pbtxt(entry), 1), option)
+    assert kept == (text in ("true", "On", "1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("0", "ORT_SEQUENTIAL"), ("1", "ORT_PARALLEL")]
+)
+def test_a_parameter_sets_the_mode_of_execution(text, expected):
+    """Operators run one after the other by default."""
+    entry = f"parameters {{ key: 'execution_mode' value {{ string_value: {text!r} }} }}"
+
+    default = session_options(parse_pbtxt(""), 1).execution_mode
+    assert "ORT_SEQUENTIAL" == default.name
+    assert expected == session_options(parse_pbtxt(entry), 1).execution_mode.name
+
+
 def test_without_the_package_the_load_fails(server, monkeypatch):
     """The text is Triton's; the advice is the command that installs it."""
     for name in list(sys.modules):
