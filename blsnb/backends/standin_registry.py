@@ -63,11 +63,11 @@ class StandIns:
 def make_standin(
     model_name: str,
     *,
-    zeros: bool = False,
-    random: int | None = None,
-    replay: Sequence[Trace] | None = None,
-    call: Callable[[dict[str, Any]], Any] | None = None,
-    remote: str | None = None,
+    zeros: bool,
+    random: int | None,
+    replay: Sequence[Trace] | None,
+    call: Callable[[dict[str, Any]], Any] | None,
+    remote: str | None,
 ) -> StandIn:
     """Return a new stand-in of one kind.
 

@@ -179,7 +179,7 @@ class Catalog:
         advice = f"It is not loaded: %triton load {name}, or server.load({name!r})."
         return RequestError(f"{known} has no available versions", "NOT_FOUND", advice)
 
-    def advice_on_names(self, name: str = "") -> str:
+    def advice_on_names(self, name: str) -> str:
         """Return advice for an unknown name: a similar one, and the loaded models."""
         known = self.names()
         loaded = f"Models that are loaded: {', '.join(known) or 'none'}."

@@ -164,7 +164,7 @@ def evaluate_against(
     rows: Any,
     against: str | int,
     *,
-    progress: Report | None = None,
+    progress: Report | None,
 ) -> Evaluation:
     """Evaluate a model, then an earlier one on the same rows; see `Server.evaluate`."""
     check_type("against", against, str | int, "the name of a model, or a version")

@@ -74,9 +74,9 @@ class Folders:
     def import_(
         self,
         path: str | Path,
-        names: Sequence[str] | None = None,
+        names: Sequence[str] | None,
         *,
-        watch: bool = False,
+        watch: bool,
     ) -> list[ModelStatus]:
         """Load the models of a repository on disk, where they are."""
         check_path(path=path)
@@ -118,7 +118,7 @@ class Folders:
         path: str | Path | None = None,
         names: Sequence[str] | None = None,
         *,
-        force: bool = False,
+        force: bool,
         in_place: bool = False,
         deploy: str | None = None,
         texts: Mapping[str, Mapping[str, bytes]] = MappingProxyType({}),
@@ -173,7 +173,7 @@ class Folders:
         return Exported(written, done, tuple(notes), "\n".join(differences))
 
     def changed_models(
-        self, names: Sequence[str] | None = None
+        self, names: Sequence[str] | None
     ) -> tuple[list[ChangedModel], list[str]]:
         """Return the models that cells changed, and notes on those left out.
 

@@ -332,7 +332,7 @@ def receive_request(
     inputs: tuple[TensorRef, ...],
     requested: tuple[str, ...],
     reply: Reply,
-    zero_copy: bool = False,
+    zero_copy: bool,
 ) -> InferenceRequest:
     """Return the request object for a model's ``execute``.
 

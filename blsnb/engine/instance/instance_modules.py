@@ -313,7 +313,7 @@ class _SiblingFinder:
         """Do nothing: the module is complete."""
 
 
-def model_modules(instance_name: str = "") -> list[types.ModuleType]:
+def model_modules(instance_name: str) -> list[types.ModuleType]:
     """Return the modules of ``model.py``: of instances with a name, or of all."""
     loaded = [
         each

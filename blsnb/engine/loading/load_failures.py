@@ -45,7 +45,7 @@ def poll_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
     )
 
 
-def dependency_failed(name: str, reason: str, advice: str = "") -> ModelLoadError:
+def dependency_failed(name: str, reason: str, advice: str) -> ModelLoadError:
     """Return the error of a model that fails before its versions are made."""
     return ModelLoadError(
         f"load failed for model '{name}': {reason}\n",
@@ -87,7 +87,7 @@ def create_failed(
     name: str,
     numbers: Sequence[int],
     errors: Mapping[int, CreateError],
-    serving: Collection[int] = (),
+    serving: Collection[int],
 ) -> ModelLoadError:
     """Return the error of a model some of whose versions could not be made.
 

@@ -61,7 +61,7 @@ def world_of(
     recording: Recorded | None,
     computing: Mapping[str, float],
     opened: Opened,
-    server_url: str | None = None,
+    server_url: str | None,
 ) -> PlannedWorld:
     """Return the world of a plan; see `Server.plan`.
 

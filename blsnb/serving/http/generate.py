@@ -170,7 +170,7 @@ def _members(response: WireResponse) -> dict[str, object]:
 
 
 def generate_request(
-    served: Served, version: int, document: Json, max_depth: int = 0
+    served: Served, version: int, document: Json, max_depth: int
 ) -> WireRequest:
     """Return the request of a JSON object.
 

@@ -111,7 +111,7 @@ def error_response(
     return HttpResponse(status, error_body(message), content_type)
 
 
-def not_allowed(content_type: str = JSON) -> HttpResponse:
+def not_allowed(content_type: str) -> HttpResponse:
     """Return the response to a method that the path does not support."""
     return HttpResponse(NOT_ALLOWED, error_body("Method Not Allowed"), content_type)
 

@@ -160,7 +160,7 @@ def _flat(data: Json, max_depth: int, depth: int = 0) -> Iterator[Json]:
             yield from _flat(each, max_depth, depth + 1)
 
 
-def read_strings(data: Json, max_depth: int = 0) -> bytes:
+def read_strings(data: Json, max_depth: int) -> bytes:
     """Return strings in the binary form of a tensor: each after its length.
 
     Parameters

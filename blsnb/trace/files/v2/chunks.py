@@ -93,7 +93,7 @@ def packed(
 
 
 def framed(
-    type: str, number: int, flags: int, text: bytes, body: Sequence[Bytes] = ()
+    type: str, number: int, flags: int, text: bytes, body: Sequence[Bytes]
 ) -> list[Bytes]:
     """Return the parts of a chunk whose JSON is given as it is stored."""
     size = sum(len(part) for part in body)
