@@ -96,4 +96,5 @@ test("a word has the meaning of its place, in files and cells", () => {
     assert.ok(meaningAt(text, text.indexOf("instance_group"))?.meaning);
   }
   assert.equal(meaningAt("%%triton_config name", 17), null);
+  assert.ok(meaningAt(file, 0)?.meaning, "the first word of a file");
 });
