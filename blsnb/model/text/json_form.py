@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,12 @@ _INTEGERS = {
     FieldDescriptor.TYPE_UINT32: "TYPE_UINT32",
     FieldDescriptor.TYPE_UINT64: "TYPE_UINT64",
 }
-_INTEGER = r"-?[0-9]+(?:\.0*)?(?:[eE]\+?[0-9]+)?"
+_NUMBER = r"-?[0-9]+(?:\.0*)?(?:[eE]\+?[0-9]+)?"
+_DIGITS = r"[+-]?[0-9]+"
+# The words of C++ protobuf's `safe_strtob`.
+_BOOLEANS = dict.fromkeys(("true", "t", "yes", "y", "1"), True) | dict.fromkeys(
+    ("false", "f", "no", "n", "0"), False
+)
 
 
 class JsonFormError(ValueError):
@@ -158,39 +163,79 @@ def _value(field: Any, value: Any, path: str) -> Any:
     if value is None:
         return None
     if _is_map(field) and isinstance(value, Mapping):
-        entry = field.message_type.fields_by_name["value"]
-        return {
-            key: _element(entry, element, f"{path}[{index}].value")
-            for index, (key, element) in enumerate(value.items())
-        }
+        return _map(field.message_type.fields_by_name["value"], value, path)
     if _is_list(field):
-        # C++ accepts a single value as a list of one.
-        elements = value if isinstance(value, list) else [value]
         return [
             _element(field, element, f"{path}[{index}]")
-            for index, element in enumerate(elements)
+            for index, element in enumerate(_elements(value))
         ]
     return _element(field, value, path)
 
 
+def _elements(value: Any) -> Iterator[Any]:
+    """Yield the elements that C++ reads from a value of a repeated field.
+
+    A single value is a list of one, lists in a list are joined, nulls are skipped.
+    """
+    if isinstance(value, list):
+        for element in value:
+            yield from _elements(element)
+    elif value is not None:
+        yield value
+
+
+def _map(entry: Any, value: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Return a map; for null an empty message, and no scalar."""
+    empty: Any = {} if entry.type == entry.TYPE_MESSAGE else None
+    elements = {key: empty if each is None else each for key, each in value.items()}
+    return {
+        key: _element(entry, element, f"{path}[{index}].value")
+        for index, (key, element) in enumerate(elements.items())
+        if element is not None
+    }
+
+
 def _element(field: Any, value: Any, path: str) -> Any:
     if field.type == field.TYPE_MESSAGE:
+        if not isinstance(value, Mapping):
+            raise _invalid(value, path, _of(field.message_type))
         return _normalised(field.message_type, value, path)
-    if field.type == field.TYPE_ENUM and isinstance(value, str):
-        return _enum_name(field.enum_type, value, path)
+    if field.type == field.TYPE_ENUM:
+        return _enumerator(field.enum_type, value, path)
+    if field.type == field.TYPE_BOOL and isinstance(value, str):
+        if value.lower() not in _BOOLEANS:
+            raise _invalid(value, path, "TYPE_BOOL")
+        return _BOOLEANS[value.lower()]
+    if field.type == field.TYPE_FLOAT and isinstance(value, bool):
+        raise _invalid(value, path, "TYPE_FLOAT")
     integer = _INTEGERS.get(field.type)
-    if integer is not None and not re.fullmatch(_INTEGER, str(value)):
-        raise JsonFormError(
-            f"({path}): invalid value {json.dumps(value)} for type {integer}"
-        )
+    if integer is not None and not _is_integer(value):
+        raise _invalid(value, path, integer)
     return value
 
 
-def _enum_name(enum: Any, name: str, path: str) -> str:
-    enumerator = name.upper().replace("-", "_")
-    if enumerator not in enum.values_by_name:
-        raise JsonFormError(
-            f'({path}): invalid value "{name}" '
-            f"for type type.googleapis.com/{enum.full_name}"
-        )
-    return enumerator
+def _is_integer(value: Any) -> bool:
+    """Whether C++ reads a value as an integer; a text has digits only."""
+    form = _DIGITS if isinstance(value, str) else _NUMBER
+    return re.fullmatch(form, str(value)) is not None
+
+
+def _enumerator(enum: Any, value: Any, path: str) -> str | int:
+    """Return the name, or the number, of an enumerator."""
+    if isinstance(value, str):
+        name = value.upper().replace("-", "_")
+        if name in enum.values_by_name:
+            return name
+        if _is_integer(value) and int(value) in enum.values_by_number:
+            return int(value)
+    elif _is_integer(value):
+        return int(value)
+    raise _invalid(value, path, _of(enum))
+
+
+def _of(kind: Any) -> str:
+    return f"type.googleapis.com/{kind.full_name}"
+
+
+def _invalid(value: Any, path: str, kind: str) -> JsonFormError:
+    return JsonFormError(f"({path}): invalid value {json.dumps(value)} for type {kind}")

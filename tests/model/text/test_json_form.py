@@ -96,6 +96,59 @@ def test_a_single_value_is_a_list_of_one() -> None:
     assert parse_pbtxt("input { name: 'X' dims: 4 }") == parse_json(document)
 
 
+LENIENT = {
+    "joined lists": (
+        '{"input": {"dims": [1, [2, [3]], []]}}',
+        "input { dims: [1,2,3] }",
+    ),
+    "skipped nulls": ('{"input": [{"dims": [null, 4]}, null]}', "input { dims: 4 }"),
+    "a sign": ('{"max_batch_size": "+5"}', "max_batch_size: 5"),
+    "a text as a bool": (
+        '{"response_cache": {"enable": "Yes"}}',
+        "response_cache { enable: true }",
+    ),
+    "a number in a text": (
+        '{"input": {"data_type": "11"}}',
+        "input { data_type: TYPE_FP32 }",
+    ),
+    "null in a map": (
+        '{"parameters": {"a": null}}',
+        "parameters { key: 'a' value { } }",
+    ),
+    "no value in a map": (
+        '{"metric_tags": {"a": null, "b": "c"}}',
+        "metric_tags { key: 'b' value: 'c' }",
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "text"), LENIENT.values(), ids=LENIENT)
+def test_other_forms_of_a_value_are_read(document: str, text: str) -> None:
+    """A text may be a bool or a number, and a list may contain lists and nulls."""
+    assert parse_pbtxt(text) == parse_json(document)
+
+
+STRICT = {
+    "a fraction in a text": '{"max_batch_size": "1.0"}',
+    "a bool as an enumerator": '{"input": [{"data_type": true}]}',
+    "a fraction as an enumerator": '{"input": [{"data_type": 1.5}]}',
+    "an unknown number in a text": '{"input": [{"data_type": "99"}]}',
+    "another word as a bool": '{"response_cache": {"enable": "on"}}',
+    "a list as a message": '{"dynamic_batching": []}',
+    "a text as a message": '{"parameters": {"a": ""}}',
+    "a bool as a float": (
+        '{"sequence_batching": {"direct": {"minimum_slot_utilization": true}}}'
+    ),
+}
+
+
+@pytest.mark.parametrize("document", STRICT.values(), ids=STRICT)
+def test_values_of_another_type_are_refused(document: str) -> None:
+    """Python's protobuf would accept most of them."""
+    with pytest.raises(ModelConfigError, match="invalid value"):
+        parse_json(document)
+
+
 def test_names_are_corrected_inside_maps() -> None:
     """Enumerators in the values of a map are case-insensitive, too."""
     policy = {"timeout_action": "delay"}
