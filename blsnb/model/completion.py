@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
 from typing import Any
 
 from blsnb.errors import ModelConfigError
@@ -13,26 +13,20 @@ from blsnb.model.text import json_form
 from blsnb.model.text.schema import new_message
 from blsnb.pb_utils import config as pb_utils_config
 
-_EFFECTIVE = (
-    "max_batch_size",
-    "input",
-    "output",
-    "dynamic_batching",
-    "model_transaction_policy",
-)
+_SCHEDULERS = ("dynamic_batching", "sequence_batching", "ensemble_scheduling")
+_BOOLEANS = ("true", "false")
+_FILENAME = "default_model_filename"
 
 
-def complete(
-    config: ModelConfig, completed: pb_utils_config.ModelConfig | Mapping[str, Any]
-) -> ModelConfig:
-    """Return a normalised configuration with the changes of the model.
+def complete(config: ModelConfig, document: str) -> ModelConfig:
+    """Return a configuration with the changes of the model.
 
     Parameters
     ----------
-    completed
-        The value that ``auto_complete_config`` returned. Only ``max_batch_size``,
-        ``input``, ``output``, ``dynamic_batching`` and ``model_transaction_policy``
-        have an effect.
+    document
+        The JSON text of the configuration that ``auto_complete_config`` returned. Only
+        ``max_batch_size``, the tensors, a first scheduler and
+        ``model_transaction_policy`` have an effect.
 
     Raises
     ------
@@ -43,18 +37,15 @@ def complete(
     ----------
     core: src/backend_model.cc, TritonModel::UpdateModelConfig
     """
-    if isinstance(completed, pb_utils_config.ModelConfig):
-        completed = completed.as_dict()
-    update = _read(config.name, completed)
+    update = _read(config.name, document)
     message = config.message
-    if "max_batch_size" in completed:
-        message.max_batch_size = update.max_batch_size
+    message.max_batch_size = update.max_batch_size
     for name in ("input", "output"):
-        if name in completed:
-            message.ClearField(name)
-            getattr(message, name).extend(getattr(update, name))
-    if config.scheduling == "" and update.HasField("dynamic_batching"):
-        message.dynamic_batching.CopyFrom(update.dynamic_batching)
+        message.ClearField(name)
+        getattr(message, name).extend(getattr(update, name))
+    for name in _SCHEDULERS:
+        if config.scheduling == "" and update.HasField(name):
+            getattr(message, name).CopyFrom(getattr(update, name))
     if update.HasField("model_transaction_policy"):
         message.model_transaction_policy.CopyFrom(update.model_transaction_policy)
     fill_scheduling(message)
@@ -74,18 +65,18 @@ def check_returned(model_name: str, returned: Any) -> pb_utils_config.ModelConfi
     return returned
 
 
-def _read(model_name: str, completed: Mapping[str, Any]) -> Any:
+def check_ignored(document: str) -> None:
+    """Refuse a completion without a file name, even if it has no other effect."""
+    tree = json.loads(document)
+    if not isinstance(tree, dict) or _FILENAME not in tree:
+        raise _failed(f"attempt to access non-existing object member '{_FILENAME}'")
+
+
+def _read(model_name: str, document: str) -> Any:
+    _check_decoupled(_parsed(document))
     message = new_message()
-    effective = {name: completed[name] for name in _EFFECTIVE if name in completed}
     try:
-        json_form.read(json.dumps(effective), message)
-    except TypeError as error:
-        raise ModelConfigError(
-            f"TypeError: {error}",
-            stage="create",
-            code="INTERNAL",
-            advice="auto_complete_config may only set values that JSON has.",
-        ) from error
+        json_form.read(document, message)
     except json_form.JsonFormError as error:
         raise ModelConfigError(
             f"model configuration is not provided for model '{model_name}'",
@@ -94,3 +85,30 @@ def _read(model_name: str, completed: Mapping[str, Any]) -> Any:
             advice=f"auto_complete_config set an invalid value: {error}",
         ) from error
     return message
+
+
+def _parsed(document: str) -> Any:
+    """Parse the text as Triton does, which prints it again."""
+    infinite: list[str] = []
+    tree = json.loads(document, parse_constant=infinite.append)
+    if re.search("[\ud800-\udbff]", json.dumps(tree, ensure_ascii=False)):
+        raise _failed("Failed to parse auto-complete JSON.")
+    if infinite:
+        raise _failed("Failed to accept document, invalid JSON.")
+    return tree
+
+
+def _check_decoupled(tree: Any) -> None:
+    policy = tree.get("model_transaction_policy") if isinstance(tree, dict) else None
+    value = policy.get("decoupled") if isinstance(policy, dict) else None
+    if value is None or isinstance(value, bool) or str(value).lower() in _BOOLEANS:
+        return
+    raise _failed(
+        f"auto_complete_config sets 'decoupled' to {value!r}; expected a bool",
+        "Triton ends when it reads this value. Set True or False.",
+    )
+
+
+def _failed(text: str, advice: str = "") -> ModelConfigError:
+    advice = advice or "auto_complete_config may only set values that JSON has."
+    return ModelConfigError(text, stage="create", code="INTERNAL", advice=advice)

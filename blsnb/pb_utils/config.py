@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import operator
 from collections.abc import Collection
 from typing import Any
 
@@ -40,10 +42,11 @@ class ModelConfig:
         """
         current = self._model_config["max_batch_size"]
         if current > max_batch_size:
-            raise ValueError(
+            raise _refused(
                 f"configuration specified max_batch_size {current}, but in "
-                f"auto-complete-config function for model '{self._name}' specified "
-                f"max_batch_size {max_batch_size}"
+                "auto-complete-config function for model '",
+                self._model_config["name"],
+                f"' specified max_batch_size {max_batch_size}",
             )
         self._model_config["max_batch_size"] = max_batch_size
 
@@ -57,10 +60,11 @@ class ModelConfig:
         """
         for scheduler in ("sequence_batching", "ensemble_scheduling"):
             if scheduler in self._model_config:
-                raise ValueError(
+                raise _refused(
                     f"Configuration specified scheduling_choice as '{scheduler}', "
-                    f"but auto-complete-config function for model '{self._name}' "
-                    "tries to set scheduling_choice as 'dynamic_batching'"
+                    "but auto-complete-config function for model '",
+                    self._model_config["name"],
+                    "' tries to set scheduling_choice as 'dynamic_batching'",
                 )
         self._model_config.setdefault("dynamic_batching", {})
 
@@ -77,7 +81,7 @@ class ModelConfig:
         ValueError
             A property is missing or unknown, or contradicts the configuration.
         """
-        self._add("input", input, _INPUT_PROPERTIES)
+        _add(self._model_config, "input", input, _INPUT_PROPERTIES)
 
     def add_output(self, output: dict[str, Any]) -> None:
         """Declare an output, or complete a configured one.
@@ -92,7 +96,7 @@ class ModelConfig:
         ValueError
             A property is missing or unknown, or contradicts the configuration.
         """
-        self._add("output", output, _OUTPUT_PROPERTIES)
+        _add(self._model_config, "output", output, _OUTPUT_PROPERTIES)
 
     def set_model_transaction_policy(
         self, transaction_policy_dict: dict[str, Any]
@@ -104,76 +108,101 @@ class ModelConfig:
         ValueError
             A property is unknown, or contradicts the configuration.
         """
-        if any(name != "decoupled" for name in transaction_policy_dict):
-            raise ValueError(
+        name = self._model_config["name"]
+        if transaction_policy_dict.keys() - {"decoupled"}:
+            raise _refused(
                 "model transaction property in auto-complete-config function for "
-                f"model '{self._name}' contains property other than 'decoupled'."
+                "model '",
+                name,
+                "' contains property other than 'decoupled'.",
             )
         policy = self._model_config.setdefault("model_transaction_policy", {})
         if "decoupled" not in transaction_policy_dict:
             return
         wanted = transaction_policy_dict["decoupled"]
         if policy.get("decoupled", wanted) != wanted:
-            raise ValueError(
+            raise _refused(
                 "trying to change decoupled property in auto-complete-config for "
-                f"model '{self._name}', which is already set to "
-                f"'{policy['decoupled']}'."
+                "model '",
+                name,
+                f"', which is already set to '{policy['decoupled']}'.",
             )
         policy["decoupled"] = wanted
 
-    @property
-    def _name(self) -> str:
-        return str(self._model_config["name"])
 
-    def _add(
-        self, direction: str, tensor: dict[str, Any], properties: Collection[str]
-    ) -> None:
-        self._check_properties(direction, tensor, properties)
-        for declared in self._model_config[direction]:
-            if declared["name"] == tensor["name"]:
-                self._check_agreement(direction, declared, tensor)
-                declared.update(tensor)
-                return
-        self._model_config[direction].append(tensor)
+def _refused(*parts: Any) -> ValueError:
+    """Return an error whose text Triton concatenates: other values raise TypeError."""
+    return ValueError(functools.reduce(operator.add, parts))
 
-    def _check_properties(
-        self, direction: str, tensor: dict[str, Any], properties: Collection[str]
-    ) -> None:
-        where = f"in auto-complete-config function for model '{self._name}'"
-        if any(key not in properties for key in tensor):
-            *most, last = (f"'{key}'" for key in properties)
-            raise ValueError(
-                f"{direction} '{tensor['name']}' {where} contains property other "
-                f"than {', '.join(most)} and {last}."
-            )
-        if "name" not in tensor:
-            raise ValueError(f"{direction} {where} is missing 'name' property.")
-        for key in ("data_type", "dims"):
-            if key not in tensor:
-                raise ValueError(
-                    f"{direction} '{tensor['name']}' {where} is missing "
-                    f"'{key}' property."
-                )
 
-    def _check_agreement(
-        self, direction: str, declared: dict[str, Any], tensor: dict[str, Any]
-    ) -> None:
-        data_type, dims = declared["data_type"], declared["dims"]
-        if data_type not in ("TYPE_INVALID", tensor["data_type"]):
-            raise ValueError(
-                f"unable to load model '{self._name}', configuration expects "
-                f"datatype {data_type} for {direction} '{tensor['name']}', "
-                f"model provides {tensor['data_type']}"
-            )
-        if dims and dims != tensor["dims"]:
-            raise ValueError(self._mismatch("dims", dims, tensor))
-        optional = declared.get("optional")
-        if optional is not None and tensor.get("optional", optional) != optional:
-            raise ValueError(self._mismatch("optional", optional, tensor))
+def _add(
+    config: dict[str, Any],
+    direction: str,
+    tensor: dict[str, Any],
+    properties: Collection[str],
+) -> None:
+    _check_properties(config["name"], direction, tensor, properties)
+    for declared in config[direction]:
+        if declared["name"] == tensor["name"]:
+            _check_agreement(config["name"], direction, declared, tensor)
+            declared.update(tensor)
+            return
+    config[direction].append(tensor)
 
-    def _mismatch(self, key: str, declared: Any, tensor: dict[str, Any]) -> str:
-        return (
-            f"model '{self._name}', tensor '{tensor['name']}': the model expects "
-            f"{key} {tensor[key]} but the model configuration specifies "
-            f"{key} {declared}"
+
+def _check_properties(
+    model: Any, direction: str, tensor: dict[str, Any], properties: Collection[str]
+) -> None:
+    where = " in auto-complete-config function for model '"
+    if any(key not in properties for key in tensor):
+        *most, last = (f"'{key}'" for key in properties)
+        raise _refused(
+            f"{direction} '",
+            tensor["name"],
+            f"'{where}",
+            model,
+            f"' contains property other than {', '.join(most)} and {last}.",
         )
+    if "name" not in tensor:
+        raise _refused(f"{direction}{where}", model, "' is missing 'name' property.")
+    for key in ("data_type", "dims"):
+        if key not in tensor:
+            missing = f"' is missing '{key}' property."
+            raise _refused(
+                f"{direction} '", tensor["name"], f"'{where}", model, missing
+            )
+
+
+def _check_agreement(
+    model: Any, direction: str, declared: dict[str, Any], tensor: dict[str, Any]
+) -> None:
+    data_type, dims = declared["data_type"], declared["dims"]
+    if data_type not in ("TYPE_INVALID", tensor["data_type"]):
+        raise _refused(
+            "unable to load model '",
+            model,
+            "', configuration expects datatype ",
+            data_type,
+            f" for {direction} '",
+            tensor["name"],
+            "', model provides ",
+            tensor["data_type"],
+        )
+    if dims and dims != tensor["dims"]:
+        raise _mismatch(model, "dims", dims, tensor)
+    optional = declared.get("optional")
+    if optional is not None and tensor.get("optional", optional) != optional:
+        raise _mismatch(model, "optional", optional, tensor)
+
+
+def _mismatch(
+    model: Any, key: str, declared: Any, tensor: dict[str, Any]
+) -> ValueError:
+    return _refused(
+        "model '",
+        model,
+        "', tensor '",
+        tensor["name"],
+        f"': the model expects {key} {tensor[key]} but the model configuration "
+        f"specifies {key} {declared}",
+    )

@@ -83,6 +83,52 @@ METHODS = {
         c.set_model_transaction_policy({"decoupled": True})""",
     ),
 }
+IO = """max_batch_size: 4 input { name: 'A' data_type: TYPE_INT8 dims: 4 }
+output { name: 'B' data_type: TYPE_INT8 dims: 4 }"""
+TREE = "c.as_dict()"
+COMPLETIONS = {
+    "no value of JSON": (
+        "",
+        "import numpy; c.add_input({**A, 'dims': [numpy.int8(4)]})",
+    ),
+    "a negative batch size": (IO, f"{TREE}['max_batch_size'] = -1"),
+    "a preferred size above the maximum": (
+        IO,
+        f"{TREE}['dynamic_batching'] = {{'preferred_batch_size': [8]}}",
+    ),
+    "no default priority": (
+        IO,
+        f"{TREE}['dynamic_batching'] = {{'priority_levels': 2}}",
+    ),
+    "an ensemble": ("", f"{TREE}['ensemble_scheduling'] = {{}}"),
+    "sequences": ("", f"{TREE}['sequence_batching'] = {{}}"),
+    "two schedulers": (
+        "",
+        f"{TREE}.update(sequence_batching={{}}, dynamic_batching={{}})",
+    ),
+    "an unknown key": (IO, f"c.set_max_batch_size(5); {TREE}['foo'] = 1"),
+    "a fault in a key without effect": (
+        IO,
+        f"c.set_max_batch_size(5); {TREE}['parameters'] = {{'a': 'b'}}",
+    ),
+    "less than there was": (IO, f"del {TREE}['input'], {TREE}['max_batch_size']"),
+    "infinite": (IO, f"{TREE}['x'] = float('inf')"),
+    "a lone surrogate": (IO, f"{TREE}['x'] = '\\ud800'"),
+    "nothing": (IO, "c._model_config = None"),
+    "a text as a bool": (IO, "c.set_model_transaction_policy({'decoupled': 'True'})"),
+    "lists in a list": ("", "c.add_input({**A, 'dims': [[4, [1]], None]})"),
+    "a number in a text": ("", "c.add_input({**A, 'data_type': '2'})"),
+    "a policy that is a list": ("", "c.set_model_transaction_policy(['decoupled'])"),
+    "a type that is a number": (IO, "c.add_input({**A, 'data_type': 7})"),
+    "other text": ("", "import triton_python_backend_utils as p; p.ModelConfig('{')"),
+    "a class of its own": (
+        IO,
+        """import triton_python_backend_utils as p
+        class Own(p.ModelConfig):
+            def as_dict(self): return {}
+        c = Own(__import__('json').dumps(c.as_dict()))""",
+    ),
+}
 COMPLETING = """
     @staticmethod
     def auto_complete_config(c):
@@ -148,6 +194,29 @@ def test_what_a_model_adds_to_its_configuration(agree, completing, name):
     source = SOURCE + COMPLETING.format(code=code)
     text = f"{PLAIN} {more}"
     agree(lambda target: load(completing(target), "m", text, source))
+
+
+@rows("r1.7/set_max_batch_size-n", "r1.7/a-data-type-that-is-not")
+@pytest.mark.parametrize("name", COMPLETIONS)
+def test_what_a_model_does_to_its_configuration(agree, completing, name):
+    """The whole JSON text is read, and the result is checked like a file."""
+    more, code = COMPLETIONS[name]
+    source = SOURCE + COMPLETING.format(code=code)
+    text = f"{PLAIN} {more}" if more else None
+
+    def case(target):
+        return load(completing(target), "m", text, source)
+
+    agree(case, python_speaks=True)
+
+
+def test_ours_of_a_policy_that_is_a_number(blsnb):
+    """On Triton the server ends."""
+    code = "c.set_model_transaction_policy({'decoupled': 1})"
+    source = SOURCE + COMPLETING.format(code=code)
+    failure, *_ = load(blsnb, "m", PLAIN, source)
+
+    assert "sets 'decoupled' to 1; expected a bool" in failure.text
 
 
 @rows(

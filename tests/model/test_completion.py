@@ -1,11 +1,12 @@
 """Effects of auto_complete_config on a configuration."""
 
+import json
 from typing import Any
 
 import pytest
 
 from blsnb.errors import ModelConfigError
-from blsnb.model.completion import check_returned, complete
+from blsnb.model.completion import check_ignored, check_returned, complete
 from blsnb.model.config import ModelConfig, TensorSpec, parse_pbtxt
 from blsnb.model.normalization import normalise
 from blsnb.pb_utils import config as pb_utils_config
@@ -19,6 +20,11 @@ def handed_out(config: ModelConfig) -> pb_utils_config.ModelConfig:
     return pb_utils_config.ModelConfig(config.to_json())
 
 
+def text_of(completed: Any) -> str:
+    tree = completed.as_dict() if hasattr(completed, "as_dict") else completed
+    return json.dumps(tree)
+
+
 def test_inputs_outputs_and_batching_have_an_effect() -> None:
     """The configuration contains the values of the setters, normalised."""
     config = normal()
@@ -28,7 +34,7 @@ def test_inputs_outputs_and_batching_have_an_effect() -> None:
     returned.set_model_transaction_policy({"decoupled": True})
     returned.add_input({"name": "X", "data_type": "TYPE_FP32", "dims": [-1]})
     returned.add_output({"name": "Y", "data_type": "TYPE_STRING", "dims": [1]})
-    completed = complete(config, returned)
+    completed = complete(config, text_of(returned))
 
     assert (TensorSpec("X", "TYPE_FP32", "FP32", (-1,)),) == completed.inputs
     assert (TensorSpec("Y", "TYPE_STRING", "BYTES", (1,)),) == completed.outputs
@@ -45,9 +51,8 @@ def test_other_keys_have_no_effect() -> None:
         max_batch_size=4,
         instance_group=[],
         parameters={"a": {"string_value": "b"}},
-        nonsense=1,
     )
-    completed = complete(config, returned)
+    completed = complete(config, text_of(returned))
 
     assert ("m", 4, {}) == (
         completed.name,
@@ -58,15 +63,16 @@ def test_other_keys_have_no_effect() -> None:
 
 
 def test_an_unchanged_configuration_is_kept() -> None:
-    """Returning the argument completes nothing."""
+    """Returning the argument completes nothing; missing keys have default values."""
     config = normal(
         "max_batch_size: 8 input { name: 'X' data_type: TYPE_FP32 dims: 1 "
         "reshape { } format: FORMAT_NONE } dynamic_batching { "
         "max_queue_delay_microseconds: 5 } parameters { key: 'a' value { } }"
     )
 
-    assert config == complete(config, handed_out(config))
-    assert config == complete(config, {})
+    assert config == complete(config, text_of(handed_out(config)))
+    cleared = complete(config, "{}")
+    assert (0, ()) == (cleared.max_batch_size, cleared.inputs)
 
 
 @pytest.mark.parametrize("data_type", ["FP32", "TYPE_FOO"])
@@ -76,7 +82,7 @@ def test_an_unknown_data_type_fails_the_load(data_type: str) -> None:
     returned = handed_out(config)
     returned.add_input({"name": "X", "data_type": data_type, "dims": [1]})
     with pytest.raises(ModelConfigError) as caught:
-        complete(config, returned)
+        complete(config, text_of(returned))
     error = caught.value
 
     assert "model configuration is not provided for model 'm'" == error.message
@@ -84,10 +90,46 @@ def test_an_unknown_data_type_fails_the_load(data_type: str) -> None:
     assert data_type in error.advice
 
 
-def test_values_that_json_does_not_have_fail_the_load() -> None:
-    """The reason is Python's own text."""
-    with pytest.raises(ModelConfigError, match=r"TypeError: .* not JSON serializable"):
-        complete(normal(), {"max_batch_size": {1, 2}})
+REFUSED = {
+    "an unknown key": ({"foo": 1}, "NOT_FOUND"),
+    "no object": ([], "NOT_FOUND"),
+    "a low surrogate": ({"parameters": {"a\udc00": {}}}, "NOT_FOUND"),
+    "a high surrogate": ({"parameters": {"a\ud800": {}}}, "INTERNAL"),
+    "infinite": ({"max_batch_size": float("inf")}, "INTERNAL"),
+    "a number as a bool": ({"model_transaction_policy": {"decoupled": 1}}, "INTERNAL"),
+}
+
+
+@pytest.mark.parametrize(("tree", "code"), REFUSED.values(), ids=REFUSED)
+def test_the_whole_document_is_read(tree: Any, code: str) -> None:
+    """A fault in a key without effect is one, too."""
+    with pytest.raises(ModelConfigError) as caught:
+        complete(normal(), text_of(tree))
+
+    assert (code, "create") == (caught.value.code, caught.value.stage)
+
+
+def test_a_text_is_a_bool() -> None:
+    """As in a configuration that a client sends."""
+    policy = {"model_transaction_policy": {"decoupled": "True"}}
+
+    assert complete(normal(), text_of(policy)).decoupled
+
+
+def test_a_first_scheduler_may_be_added() -> None:
+    """One that is configured stays."""
+    tree = {"sequence_batching": {}}
+    batching = complete(normal("dynamic_batching { }"), text_of(tree))
+
+    assert "sequence_batching" == complete(normal(), text_of(tree)).scheduling
+    assert "dynamic_batching" == batching.scheduling
+
+
+@pytest.mark.parametrize("tree", [None, [], {"name": "m"}])
+def test_an_ignored_completion_must_name_the_file(tree: Any) -> None:
+    """The text is Triton's."""
+    with pytest.raises(ModelConfigError, match="'default_model_filename'"):
+        check_ignored(text_of(tree))
 
 
 @pytest.mark.parametrize("returned", [None, {}, 3])

@@ -189,3 +189,17 @@ def test_wrong_transaction_policies_are_refused(
         ).set_model_transaction_policy(policy)
 
     assert text == str(caught.value)
+
+
+def test_texts_are_concatenated_as_on_triton() -> None:
+    """A value that is no text in a contradiction raises TypeError."""
+    edited = config(input=[declared()])
+
+    with pytest.raises(TypeError, match=r"can only concatenate str \(not \"int\"\)"):
+        edited.add_input(declared(data_type=11))
+
+
+def test_a_policy_is_a_dict() -> None:
+    """A list of names has no keys."""
+    with pytest.raises(AttributeError, match="'list' object has no attribute 'keys'"):
+        config().set_model_transaction_policy(["decoupled"])  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import threading
 import traceback
 import types
@@ -30,6 +31,7 @@ from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
 from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
+from blsnb.pb_utils.config import ModelConfig
 from blsnb.pb_utils.module.module import compiled_module
 from blsnb.pb_utils.request import InferenceRequest
 from blsnb.release import OLDEST
@@ -160,6 +162,18 @@ class ModelInstance:
             The hook raises.
         """
         return self._hook(lambda: self._class.auto_complete_config(config))
+
+    def json_of(self, completed: ModelConfig) -> str:
+        """Return the JSON text of a completed configuration.
+
+        Raises
+        ------
+        HookFailed
+            A value is not one of JSON's.
+        """
+        # Not a method that a model's own class may override.
+        text: str = self._hook(lambda: json.dumps(ModelConfig.as_dict(completed)))
+        return text
 
     def initialize(self, args: dict[str, str]) -> None:
         """Create the model object and call its ``initialize``.

@@ -88,7 +88,7 @@ class BackendInstanceMaker:
         count = self._placements.gpu_count
         validate_instances(self.config, backends=backends, gpu_count=count)
         completed = _result(lambda: self._backend.complete(self.config, self._version))
-        config = complete(self.config, completed.to_dict())
+        config = complete(self.config, completed.to_json())
         self.config = normalise(config, model_name=config.name, gpu_count=count)
         validate_create(
             self.config, model_dir=self._model_dir, gpu_count=count, backends=backends

@@ -13,11 +13,15 @@ from blsnb.engine.instance.model_notes import note_of_argv
 from blsnb.engine.instance.placement import Placement, on_device
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import ModelConfigError
-from blsnb.model.completion import check_returned, complete
+from blsnb.model.completion import check_ignored, check_returned, complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.plugins import check_runtime
-from blsnb.model.rules.validate import validate_create, validate_instances
+from blsnb.model.rules.validate import (
+    validate_completed,
+    validate_create,
+    validate_instances,
+)
 from blsnb.pb_utils import config as pb_config
 from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.releases import Release, has
@@ -237,16 +241,18 @@ class PythonInstanceMaker:
         """Let the model complete its configuration."""
         name = self.config.name
         returned = instance.auto_complete(pb_config.ModelConfig(self.config.to_json()))
-        checked = check_returned(name, returned)
+        document = instance.json_of(check_returned(name, returned))
         try:
-            completed = complete(self.config, checked)
-        except ModelConfigError:
-            if not self._directory.is_configured:
+            completed = complete(self.config, document)
+        except ModelConfigError as error:
+            if error.code != "NOT_FOUND" or not self._directory.is_configured:
                 raise
             # Triton then ignores the completion and takes the folder's configuration.
+            check_ignored(document)
             return
         gpu_count = self._engine.placements.gpu_count
         self.config = normalise(completed, model_name=name, gpu_count=gpu_count)
+        validate_completed(self.config)
 
     def renew(self, old: ModelInstance) -> ModelInstance:
         """Make an instance that replaces another of the same name."""

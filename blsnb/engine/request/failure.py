@@ -121,7 +121,9 @@ def _frames(error: BaseException, stop: types.CodeType) -> list[str]:
 
 
 def _is_shown(code: types.CodeType) -> bool:
-    return code.co_filename in _PYTHON_NAMES and not code.co_name.startswith("_")
+    name = code.co_name
+    helper = name.startswith("_") and name != "__init__"
+    return code.co_filename in _PYTHON_NAMES and not helper
 
 
 def note_lost(calls: list[Call], error: str) -> None:

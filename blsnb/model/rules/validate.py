@@ -55,6 +55,21 @@ def validate_poll(config: ModelConfig, *, release: Release = NEWEST) -> None:
     _refuse_cached_decoupled(message, "poll")
 
 
+def validate_completed(config: ModelConfig) -> None:
+    """Check what ``auto_complete_config`` completed, with the same rules.
+
+    Raises
+    ------
+    ModelConfigError
+        At stage ``create``; the client of the load request receives this text.
+    """
+    try:
+        validate_poll(config)
+    except ModelConfigError as error:
+        error.stage = "create"
+        raise
+
+
 def validate_instances(
     config: ModelConfig, *, gpu_count: int = 0, backends: Collection[str] = _PYTHON
 ) -> None:

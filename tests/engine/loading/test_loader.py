@@ -277,3 +277,26 @@ def test_an_invalid_completion_fails_only_without_a_configuration(server):
     assert ["X"] == [each["name"] for each in server.config("model")["input"]]
     with pytest.raises(ModelLoadError, match="Not found: model configuration is not"):
         server.define("bare", source)
+
+
+BROKEN_COMPLETIONS = {
+    "no value of JSON": ("config.as_dict()['x'] = {1}", "set is not JSON serializable"),
+    "a negative batch size": (
+        "config.as_dict()['max_batch_size'] = -1",
+        "Invalid argument: 'max_batch_size' must be non-negative value for model",
+    ),
+    "no object": ("config._model_config = None", "'default_model_filename'"),
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), BROKEN_COMPLETIONS.values(), ids=BROKEN_COMPLETIONS
+)
+def test_a_broken_completion_fails_with_a_configuration_too(server, code, text):
+    """The client receives the reason."""
+    hook = f"@staticmethod\ndef auto_complete_config(config):\n    {code}"
+    source = cell("return []", methods=f"{hook}\n    return config\n")
+    with pytest.raises(ModelLoadError) as caught:
+        server.define("model", source, config=CONFIG)
+
+    assert text in caught.value.message
