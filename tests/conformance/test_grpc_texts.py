@@ -179,10 +179,10 @@ def test_a_correlation_id_has_an_end(agree, beside):
 
 
 def test_classes_are_counted(agree, beside):
-    """The count must be a positive integer."""
+    """The count must be a positive integer, of which 32 bits are kept."""
 
     def case(target):
-        counts = [1, 2, 9, 0, *KINDS]
+        counts = [1, 2, 9, 0, 2**32, 2**32 + 1, *KINDS]
         with line(beside(target), "same") as wire:
             asked = [
                 request("net_same", **TWO, outputs={"Y": {"classification": each}})

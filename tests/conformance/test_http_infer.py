@@ -245,6 +245,8 @@ ASKED = {
         outputs({**SUM, "parameters": 5}),
         outputs({**SUM, "parameters": {"classification": 2}}),
         outputs({**SUM, "parameters": {"classification": 9}}),
+        outputs({**SUM, "parameters": {"classification": 2**32}}),
+        outputs({**SUM, "parameters": {"classification": 2**32 + 1}}),
         outputs({**SUM, "parameters": {"classification": -1}}),
         outputs({**SUM, "parameters": {"classification": 2, "binary_data": True}}),
         outputs({**SUM, "parameters": {"binary_data": True}}, {"name": "DIFFERENCE"}),

@@ -71,7 +71,7 @@ class ResponseConverter:
         requested = self._requested.get(ref.name)
         if requested is not None and requested.window is not None:
             return _in_shared_memory(ref, requested.window)
-        if requested is not None and requested.class_count:
+        if requested is not None and requested.class_count is not None:
             return self._classified(ref, requested.class_count)
         return _plain(ref)
 

@@ -31,6 +31,10 @@ class WireInput:
     data: bytes | memoryview = b""
 
 
+CLASS_COUNTS = 2**32
+"""Triton keeps 32 bits of a number of classes."""
+
+
 @dataclass(frozen=True, slots=True)
 class WireOutput:
     """An output that a client requests.
@@ -38,13 +42,13 @@ class WireOutput:
     Parameters
     ----------
     class_count
-        Number of the largest elements to send as texts; 0 for the tensor itself.
+        Number of the largest elements to send as texts; None for the tensor itself.
     window
         The part of shared memory for its elements, or None.
     """
 
     name: str
-    class_count: int = 0
+    class_count: int | None = None
     window: RegionWindow | None = None
 
 

@@ -12,7 +12,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.request_fields import Parameters
 from blsnb.serving.core.parameters import repeated_input, until_nul
 from blsnb.serving.core.shared_memory import SharedMemory
-from blsnb.serving.core.wire import WireInput, WireOutput, WireRequest
+from blsnb.serving.core.wire import CLASS_COUNTS, WireInput, WireOutput, WireRequest
 from blsnb.serving.grpc.parameters import parameters_of
 from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BY_DATATYPE
@@ -152,7 +152,7 @@ def _output(tensor: Any, memory: SharedMemory) -> WireOutput:
         return WireOutput(until_nul(tensor.name))
     region = _region_of(tensor)
     count = _class_count(tensor)
-    if region is not None and count:
+    if region is not None and count is not None:
         raise RequestError(
             "output can't set both 'shared_memory_region' and 'classification'"
         )
@@ -160,17 +160,17 @@ def _output(tensor: Any, memory: SharedMemory) -> WireOutput:
     return WireOutput(until_nul(tensor.name), count, window)
 
 
-def _class_count(tensor: Any) -> int:
+def _class_count(tensor: Any) -> int | None:
     value = tensor.parameters.get(_CLASSES)
     if value is None:
-        return 0
+        return None
     if value.WhichOneof("parameter_choice") != "int64_param":
         raise RequestError(
             f"invalid value type for '{_CLASSES}' parameter, expected int64_param"
         )
     if value.int64_param <= 0:
         raise RequestError(f"invalid value for '{_CLASSES}' parameter, expected >= 0")
-    return int(value.int64_param)
+    return int(value.int64_param) % CLASS_COUNTS
 
 
 def _region_of(tensor: Any) -> tuple[str, int, int] | None:

@@ -36,8 +36,9 @@ from blsnb.serving.http.tensors import ResponseBody, body_of
 from blsnb.tensors.dtypes import BY_DATATYPE, Shape
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
-_NUMBER = re.compile(r"\s*([+-]?)0*(\d{0,18})")
+_NUMBER = re.compile(r"\s*([+-]?)0*(\d{0,20})")
 _INT32 = 2**32
+_INT64 = range(-(2**63), 2**63)
 _REQUEST = "[request id: <id_unknown>] "
 _LENGTH_BYTES = 4
 
@@ -184,7 +185,8 @@ def _atoi(text: str) -> int:
     """Return the number at the start of a text as C's ``atoi`` does; 0 without one."""
     found = _NUMBER.match(text)
     assert found is not None
-    number = int(found[2] or 0) * (-1 if found[1] == "-" else 1)
+    number = int(f"{found[1]}{found[2] or 0}")
+    number = min(max(number, _INT64[0]), _INT64[-1])
     return (number + _INT32 // 2) % _INT32 - _INT32 // 2
 
 

@@ -9,7 +9,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.parameters import repeated_input
 from blsnb.serving.core.request_rules import RequestRules
 from blsnb.serving.core.shared_memory import RegionWindow, SharedMemory
-from blsnb.serving.core.wire import WireInput, WireOutput
+from blsnb.serving.core.wire import CLASS_COUNTS, WireInput, WireOutput
 from blsnb.serving.http import tensors
 from blsnb.serving.http.json_body import Json
 from blsnb.serving.http.json_values import (
@@ -178,7 +178,7 @@ class HttpOutputs:
         count = optional(parameters, "classification", as_unsigned, 0, _SET)
         shared = window(parameters, memory)
         binary = optional(parameters, "binary_data", as_boolean, False)
-        self.requested.append(WireOutput(name, count, shared))
+        self.requested.append(WireOutput(name, count % CLASS_COUNTS or None, shared))
         # For an output that is listed twice the first form applies.
         self._is_binary.setdefault(name, shared is None and binary)
 

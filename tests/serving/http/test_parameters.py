@@ -39,6 +39,8 @@ def test_an_integer_that_exceeds_64_bits_is_a_double(
         ("x1", 0),
         ("2147483648", -(2**31)),
         ("-4294967295", 1),
+        ("9223372036854775808", -1),
+        ("-9223372036854775809", 0),
     ],
 )
 def test_the_size_of_a_header_is_read_as_c_reads_numbers(
