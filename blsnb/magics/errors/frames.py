@@ -5,21 +5,32 @@ from __future__ import annotations
 import functools
 import itertools
 import linecache
+import os
 import types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import IPython
 
+_PACKAGE = Path(__file__).parent.parent.parent
 _AROUND = 2
 _MAX_REPEATS = 3
 """Maximum number of equal lines in a row."""
 
 
+def pass_blsnb(trace: types.TracebackType | None) -> bool:
+    """Return whether a function of blsnb raised or forwarded an error."""
+    own = _prefixes(_PACKAGE)
+    return any(
+        part.tb_frame.f_code.co_filename.startswith(own) for part in _parts(trace)
+    )
+
+
 def users(trace: types.TracebackType | None) -> list[types.TracebackType]:
     """Return the parts of a traceback that belong to the user's code."""
     found: list[types.TracebackType] = []
-    is_hidden = False
+    # A traceback that begins in a library is that of an error caught there.
+    is_hidden = True
     for part in _parts(trace):
         file = part.tb_frame.f_code.co_filename
         # A library that hidden code calls is hidden, too.
@@ -45,13 +56,19 @@ def _hidden() -> tuple[str, ...]:
     """Return how the paths of hidden files begin."""
     own, _ = _library()
     return (
-        str(Path(__file__).resolve().parent.parent.parent),
-        str(Path(IPython.__file__).resolve().parent),
+        *_prefixes(_PACKAGE),
+        *_prefixes(Path(IPython.__file__).parent),
         f"{own}asyncio/",
         f"{own}concurrent/",
         f"{own}threading.py",
         "<frozen ",
     )
+
+
+@functools.cache
+def _prefixes(folder: Path) -> tuple[str, ...]:
+    """Return how paths in a folder begin: as imported, and with links followed."""
+    return tuple({f"{each}{os.sep}" for each in (folder, folder.resolve())})
 
 
 def _is_hidden(frame: types.FrameType) -> bool:

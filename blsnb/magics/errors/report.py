@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import linecache
 import re
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from blsnb.errors import BlsnbError, RequestInterrupted
 from blsnb.files.interrupts import without_interrupts
@@ -50,56 +51,76 @@ class Report:
         self._cells = cells
         self._failed: weakref.WeakKeyDictionary[ShownError, tuple[Path, CellText]]
         self._failed = weakref.WeakKeyDictionary()
-        self._tracebacks: weakref.WeakKeyDictionary[ShownError, _Tracebacks]
-        self._tracebacks = weakref.WeakKeyDictionary()
+        self._format_all = shell.InteractiveTB.structured_traceback
+        """IPython's function that formats all frames."""
+        self._cell = 0
+        """Number of the cell whose error was reported last."""
 
     def failed(self, error: ShownError, path: Path, place: CellText) -> None:
         """Note the file that caused an error; `CellBook` has only files that load."""
         self._failed[error] = path, place
 
-    def render(self, error: ShownError) -> list[str]:
+    def _failed_file(self, error: BaseException) -> tuple[Path, CellText] | None:
+        # Python's own errors cannot be referenced weakly.
+        return self._failed.get(error) if isinstance(error, _SHOWN) else None
+
+    def begin(self) -> None:
+        """Report Python's own errors, too: their classes cannot have a hook."""
+        self._shell.InteractiveTB.structured_traceback = self._structured_traceback
+
+    def end(self) -> None:
+        """Let IPython format all errors, unless its function was replaced since."""
+        formatter = self._shell.InteractiveTB
+        if formatter.structured_traceback == self._structured_traceback:
+            formatter.structured_traceback = self._format_all
+
+    def _structured_traceback(
+        self, kind: Any, error: Any, trace: Any, *args: Any, **options: Any
+    ) -> list[str]:
+        if frames.pass_blsnb(trace):
+            return self.render(error)
+        lines: list[str] = self._format_all(kind, error, trace, *args, **options)
+        return lines
+
+    def render(self, error: BaseException) -> list[str]:
         """Return the lines of a report.
 
         It has all frames in ``%xmode Verbose`` and when a later cell shows it again.
         """
-        known = self._tracebacks.get(error)
-        again = known is not None and error.__traceback__ is known.short
-        if known is None or not again:
-            known = self._shorten(error)
-        tb_formatter = self._shell.InteractiveTB
-        # IPython renders it once more for its history; all frames take long to render.
-        is_later = again and known.cell != self._shell.execution_count
-        if is_later or tb_formatter.mode == "Verbose":
-            return self._every_frame(error, known.full)
-        return self._lines(error, known.full, brief=tb_formatter.mode == "Minimal")
+        full = sys.last_traceback if sys.last_value is error else error.__traceback__
+        if full is error.__traceback__:
+            self._shorten(error)
+            is_later = False
+        else:
+            # IPython renders it once more for its history.
+            is_later = self._cell != self._shell.execution_count
+        mode = self._shell.InteractiveTB.mode
+        # All frames take long to render.
+        if is_later or mode == "Verbose":
+            return self._every_frame(error, full)
+        return self._lines(error, full, brief=mode == "Minimal")
 
     def _every_frame(
-        self, error: ShownError, full: types.TracebackType | None
+        self, error: BaseException, full: types.TracebackType | None
     ) -> list[str]:
         tb_formatter = self._shell.InteractiveTB
         hides, tb_formatter.skip_hidden = tb_formatter.skip_hidden, False
         try:
-            lines: list[str] = tb_formatter.structured_traceback(
-                type(error), error, full, tb_offset=1
-            )
+            lines: list[str] = self._format_all(type(error), error, full, tb_offset=1)
         finally:
             tb_formatter.skip_hidden = hides
         return lines
 
-    def _shorten(self, error: ShownError) -> _Tracebacks:
+    def _shorten(self, error: BaseException) -> None:
         """Reduce the traceback to the user's frames, so that %debug opens there."""
-        full = error.__traceback__
-        parts = frames.users(full)
+        parts = frames.users(error.__traceback__)
         for cause in _causes(error)[-1:]:
             parts += frames.users(cause.__traceback__)
-        short = frames.joined(parts)
-        error.__traceback__ = short
-        tracebacks = _Tracebacks(full, short, self._shell.execution_count)
-        self._tracebacks[error] = tracebacks
-        return tracebacks
+        error.__traceback__ = frames.joined(parts)
+        self._cell = self._shell.execution_count
 
     def _lines(
-        self, error: ShownError, full: types.TracebackType | None, brief: bool
+        self, error: BaseException, full: types.TracebackType | None, brief: bool
     ) -> list[str]:
         # Deferred: loading the extension must not import them.
         from blsnb.magics.errors.hints import hints
@@ -109,7 +130,7 @@ class Report:
         text = [f"{name}: {message}" if message else name]
         if brief:
             return text
-        above = [_RULE, *self._frames(full, self._failed.get(error))]
+        above = [_RULE, *self._frames(full, self._failed_file(error))]
         above += self._chain(error)
         for cause in _causes(error):
             above += self._cause(cause, error)
@@ -172,7 +193,7 @@ class Report:
         yield from frames.excerpt(line, source, filename, offset, self._bold)
         yield ""
 
-    def _chain(self, error: ShownError) -> Iterator[str]:
+    def _chain(self, error: BaseException) -> Iterator[str]:
         # Deferred: loading the extension must not import traces.
         from blsnb.magics.errors.chain import failed_chain
 
@@ -204,8 +225,8 @@ class Report:
             return f" at {link.filename}:{link.line}"
         return f" at {place.label(link.filename, link.line)}"
 
-    def _cause(self, cause: BaseException, error: ShownError) -> Iterator[str]:
-        failed = self._failed.get(error)
+    def _cause(self, cause: BaseException, error: BaseException) -> Iterator[str]:
+        failed = self._failed_file(error)
         yield from self._frames(cause.__traceback__, failed)
         filename, line = _syntax_location(cause)
         if line:
@@ -227,14 +248,6 @@ class Report:
         if str(self._shell.colors).lower() == "nocolor":
             return text
         return f"\x1b[{code}m{text}\x1b[0m"
-
-
-class _Tracebacks(NamedTuple):
-    """The whole traceback of an error, its reduced one, and the cell's number."""
-
-    full: types.TracebackType | None
-    short: types.TracebackType | None
-    cell: int
 
 
 def _causes(error: BaseException) -> list[BaseException]:
@@ -282,8 +295,10 @@ def register(report: Report) -> Callable[[], None]:
     }
     for kind, hook in hooks.items():
         setattr(kind, _HOOK, hook)
+    report.begin()
 
     def unregister() -> None:
+        report.end()
         for kind in _SHOWN:
             delattr(kind, _HOOK)
 

@@ -111,3 +111,14 @@ def test_frames_of_threading_are_hidden():
     files = [part.tb_frame.f_code.co_filename for part in frames.users(caught.tb)]
 
     assert [__file__] == files
+
+
+def test_the_files_of_a_package_behind_a_link_are_hidden(tmp_path):
+    """Python names files as they were imported, in environments behind links, too."""
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+
+    assert f"{link}/module.py".startswith(frames._prefixes(link))
+    assert f"{tmp_path}/real/module.py".startswith(frames._prefixes(link))
+    assert not f"{tmp_path}/real_models/model.py".startswith(frames._prefixes(link))

@@ -436,3 +436,52 @@ def test_a_missing_output_shows_the_users_line_only(notebook):
         "MissingOutputError: no output 'y'; the response has Y. Did you mean 'Y'?"
         in ran.report
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("blsnb.evaluate('double', 5)", "TypeError: rows=5 is not valid; expected"),
+        ("blsnb.evaluate('m', [], workers=-1)", "ValueError: workers=-1 is not valid"),
+        ("blsnb.load_run('none.blsrun')", "FileNotFoundError: [Errno 2] No such file"),
+        ("blsnb.options.shw = 1", "AttributeError: unknown option 'shw'"),
+        ("blsnb.Server(rate_limit='x')", "ValueError: rate_limit='x' is not valid"),
+    ],
+)
+def test_an_error_of_python_that_blsnb_raises_shows_the_users_line_only(
+    notebook, call, text
+):
+    """Its class says what was wrong with an argument or a file."""
+    notebook.run(DOUBLE)
+    ran = notebook.run(f"import blsnb\n{call}")
+
+    assert "blsnb/" not in ran.report
+    assert f"----> 2 {call}" in ran.report
+    assert text in ran.report
+    assert "/blsnb/" in notebook.run("%tb").report
+
+
+def test_a_function_of_the_user_that_blsnb_calls_is_shown(notebook):
+    """The frames between it and the cell are hidden."""
+    notebook.run(DOUBLE)
+    ran = notebook.run(
+        "import blsnb\n"
+        "def rows():\n"
+        "    yield {'X': [1.0]}\n"
+        "    raise KeyError('label')\n"
+        "blsnb.evaluate('double', rows())"
+    )
+
+    assert "blsnb/" not in ran.report
+    assert "----> 4     raise KeyError('label')" in ran.report
+    assert "----> 5 blsnb.evaluate('double', rows())" in ran.report
+
+
+def test_an_error_that_never_was_in_blsnb_is_shown_as_without_it(notebook):
+    """Other errors are not the extension's business."""
+    ran = notebook.run("1 / 0")
+    notebook.run("%unload_ext blsnb")
+    plain = notebook.run("1 / 0")
+
+    assert "ZeroDivisionError: division by zero" in ran.report
+    assert ran.report.split("\n")[3:] == plain.report.split("\n")[3:]
