@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from blsnb.files.owned import owned_file, sweep
+
+_MAX_NAME_BYTES = 200
+"""Maximum length of a file's name in its temporary one; systems allow 255 in all."""
 
 
 @contextmanager
@@ -44,7 +48,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     OSError
         The file cannot be written; the error names it, not the temporary path.
     """
-    prefix = f".{path.name.lstrip('.')}.blsnb-"
+    prefix = f".{_shortened(path.name.lstrip('.'))}.blsnb-"
     sweep(path.parent, prefix)
     try:
         # Several threads may write one file: the last to finish wins.
@@ -57,3 +61,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         if error.errno is None or not named.startswith(str(path.with_name(prefix))):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _shortened(name: str) -> str:
+    kept = os.fsencode(name)[:_MAX_NAME_BYTES]
+    return kept.decode(sys.getfilesystemencoding(), "ignore")

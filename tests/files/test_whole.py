@@ -23,6 +23,25 @@ def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
     assert [path] == list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["x" * 250 + ".html", "模" * 83 + ".html"])
+def test_a_file_may_have_the_longest_name_of_its_system(tmp_path, name):
+    """The temporary name is as short as needed."""
+    with whole_file(tmp_path / name) as partial:
+        partial.write_text("page")
+
+    assert [tmp_path / name] == list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_too_long_is_in_the_error(tmp_path):
+    """The temporary name is not the one that the user gave."""
+    path = tmp_path / ("x" * 256)
+    with pytest.raises(OSError, match="File name too long") as error, whole_file(path):
+        pass
+
+    assert str(path) == error.value.filename
+    assert [] == list(tmp_path.iterdir())
+
+
 def test_an_error_of_the_writer_is_raised_unchanged(tmp_path):
     """Nothing is left behind."""
     path = tmp_path / "run.html"
