@@ -78,39 +78,40 @@ def check_flags(error: type[TypeError] = TypeError, /, **arguments: object) -> N
             refuse(name, value, "True or False", error)
 
 
-def check_numbers(**arguments: object) -> None:
-    """Refuse arguments that are not numbers of 0 or more.
+def check_numbers(minimum: int = 0, /, **arguments: object) -> None:
+    """Refuse arguments that are not numbers of a minimum.
 
     Raises
     ------
     TypeError
         One is not a number.
     ValueError
-        One is negative or NaN.
+        One is less than the minimum, or NaN.
     """
     __tracebackhide__ = True
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Real):
-            refuse(name, value, "a number of 0 or more")
-        if not float(value) >= 0:
-            raise ValueError(f"{name}={value} is not valid; expected 0 or more")
+            refuse(name, value, f"a number of {minimum} or more")
+        if not float(value) >= minimum:
+            expected = f"{minimum} or more"
+            raise ValueError(f"{name}={value} is not valid; expected {expected}")
 
 
-def check_whole(**arguments: object) -> None:
-    """Refuse arguments that are not whole numbers of 0 or more; ``1e9`` is valid.
+def check_whole(minimum: int = 0, /, **arguments: object) -> None:
+    """Refuse arguments that are not whole numbers of a minimum; ``1e9`` is valid.
 
     Raises
     ------
     TypeError
         One is not a whole number.
     ValueError
-        One is negative.
+        One is less than the minimum.
     """
     __tracebackhide__ = True
-    check_numbers(**arguments)
+    check_numbers(minimum, **arguments)
     for name, value in arguments.items():
         if not float(value).is_integer():  # type: ignore[arg-type]
-            refuse(name, value, "a whole number of 0 or more")
+            refuse(name, value, f"a whole number of {minimum} or more")
 
 
 def check_version(version: object) -> None:

@@ -81,9 +81,8 @@ class Demand:
         if self.resume is not None:
             check_path(resume=self.resume)
         check_type("sequence", self.sequence, str | None, "a key of the rows")
-        check_whole(batch=settings.batch, keep=settings.keep)
-        if settings.batch < 1:
-            raise ValueError("batch=0 is not valid; expected 1 or more")
+        check_whole(keep=settings.keep)
+        check_whole(1, batch=settings.batch)
 
     def check(self, parts: ServerParts) -> None:
         """Refuse a model that is not ready, before anything runs.

@@ -339,6 +339,10 @@ def test_an_iterator_cannot_be_compared_and_an_unknown_model_is_refused(double):
     ("options", "error", "text"),
     [
         ({"batch": 0}, ValueError, "batch=0 is not valid; expected 1 or more"),
+        ({"batch": -1}, ValueError, "batch=-1 is not valid; expected 1 or more"),
+        ({"workers": -1}, ValueError, "workers=-1 is not valid; expected 1 or more"),
+        ({"workers": 0}, ValueError, "workers=0 is not valid; expected 1 or more"),
+        ({"workers": 1.5}, TypeError, "expected a whole number of 1 or more"),
         ({"keep": -1}, ValueError, "keep=-1 is not valid; expected 0 or more"),
         ({"metrics": {"a": 5}}, TypeError, r"metrics\['a'\]=5"),
         ({"metrics": 5}, TypeError, "metrics=5"),

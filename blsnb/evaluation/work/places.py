@@ -43,11 +43,7 @@ class Place:
 
     def __post_init__(self) -> None:
         if self.workers is not None:
-            check_whole(workers=self.workers)
-            if self.workers < 1:
-                raise ValueError(
-                    f"workers={self.workers} is not valid; expected 1 or more, or None"
-                )
+            check_whole(1, workers=self.workers)
         check_type(
             "executor", self.executor, Executor | None, "a concurrent.futures.Executor"
         )
