@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +30,10 @@ class Alignment:
     """Row of each call in the baseline, or `NEW` or `COUNTED`."""
     missing: tuple[int, ...]
     """Rows of the baseline's calls that this run does not have, not even counted."""
+    new_count: int
+    """Number of calls that the baseline does not have, with those only counted here."""
+    missing_count: int
+    """Number of calls that only the baseline has, with those it only counts."""
 
     @property
     def new(self) -> tuple[int, ...]:
@@ -52,6 +57,7 @@ class Alignment:
 def align(this: Trace, baseline: Trace) -> Alignment:
     """Pair the calls of a trace with those of its baseline."""
     found, back = [NEW] * len(this.spans), [NEW] * len(baseline.spans)
+    new_count = missing_count = 0
     waiting = [(-1, -1)]
     while waiting:
         caller, beside = waiting.pop()
@@ -61,12 +67,16 @@ def align(this: Trace, baseline: Trace) -> Alignment:
             mine, theirs = here.get(name, _NONE), there.get(name, _NONE)
             _pair(mine, theirs, found)
             _pair(theirs, mine, back)
+            new_count += max(0, mine.total - theirs.total)
+            missing_count += max(0, theirs.total - mine.total)
             paired = mine.rows.keys() & theirs.rows.keys()
             waiting += [(mine.rows[each], theirs.rows[each]) for each in paired]
     _inherit(this, found)
     _inherit(baseline, back)
     missing = tuple(row for row, at in enumerate(back) if at == NEW)
-    return Alignment(this, baseline, tuple(found), missing)
+    new_count += _below_unpaired(this, found)
+    missing_count += _below_unpaired(baseline, back)
+    return Alignment(this, baseline, tuple(found), missing, new_count, missing_count)
 
 
 def _pair(mine: Numbered, theirs: Numbered, found: list[int]) -> None:
@@ -81,3 +91,10 @@ def _inherit(trace: Trace, found: list[int]) -> None:
     for span in trace.spans:
         if span.parent >= 0 and found[span.parent] == COUNTED:
             found[span.index] = COUNTED
+
+
+def _below_unpaired(trace: Trace, found: Sequence[int]) -> int:
+    """Return the number of calls whose callers have no counterpart."""
+    unpaired = {row for row, at in enumerate(found) if at == NEW}
+    kept = sum(caller in unpaired for caller in trace.column("parent"))
+    return kept + sum(gap.calls for gap in trace.gaps if gap.caller in unpaired)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -167,6 +167,15 @@ def _named(refs: Iterable[TensorRef]) -> dict[_Key, TensorRef]:
     return named
 
 
+class CallCounts(NamedTuple):
+    """Numbers of calls that differ, with those that the traces only count."""
+
+    changed: int
+    new: int
+    missing: int
+    not_compared: int
+
+
 @dataclass(frozen=True)
 class TraceComparison:
     """The calls that two traces share, and their differences."""
@@ -176,6 +185,7 @@ class TraceComparison:
     """Changes by position, without calls that are unchanged as far as known."""
     unknown: Mapping[str, tuple[int, ...]]
     """Positions of shared calls that were not compared in full, by reason."""
+    counts: CallCounts
 
     @cached_property
     def page_part(self) -> TraceComparison:
@@ -183,7 +193,7 @@ class TraceComparison:
         this, baseline = page_excerpt(self.this), page_excerpt(self.baseline)
         if this is self.this and baseline is self.baseline:
             return self
-        return compare(this, baseline)
+        return replace(compare(this, baseline), counts=self.counts)
 
     @property
     def this(self) -> Trace:
@@ -218,8 +228,15 @@ def compare(this: Trace, baseline: Trace) -> TraceComparison:
     for row, change in found.items():
         if change.unknown:
             unknown.setdefault(change.unknown, []).append(row)
+    changes = {row: change for row, change in found.items() if change}
     return TraceComparison(
         alignment,
-        {row: change for row, change in found.items() if change},
+        changes,
         {why: tuple(rows) for why, rows in unknown.items()},
+        CallCounts(
+            len(changes),
+            alignment.new_count,
+            alignment.missing_count,
+            sum(map(len, unknown.values())),
+        ),
     )

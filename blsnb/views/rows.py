@@ -98,6 +98,7 @@ class _ComparedLevels:
         self._baseline_of = comparison.alignment.baseline_of
         self._missing = frozenset(comparison.alignment.missing)
         self._counted = OnlyCounted(self._this)
+        self._counted_before = OnlyCounted(self._baseline)
 
     def top(self, fold_from: int) -> list[CallRow]:
         return self._level(self._this.roots, self._baseline.roots, 0, fold_from)
@@ -113,7 +114,16 @@ class _ComparedLevels:
         missing = [call for call in before if call in self._missing]
         found = list(map(self._compared, _level(self._this, made, depth, fold_from)))
         for row in _level(self._baseline, missing, depth, fold_from):
-            gone = CallRow(depth, row.model, row.calls, row.folded, True, row.calls)
+            has_more = row.folded and self._counted_before.more_like(row.calls[0])
+            gone = CallRow(
+                depth,
+                row.model,
+                row.calls,
+                row.folded,
+                missing=True,
+                baseline=row.calls,
+                partial=has_more,
+            )
             at_ns = self._start_ns(gone)
             later = (n for n, each in enumerate(found) if self._start_ns(each) > at_ns)
             found.insert(next(later, len(found)), gone)

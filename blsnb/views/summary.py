@@ -69,18 +69,17 @@ def state_of(trace: Trace) -> State:
 
 def differences(comparison: TraceComparison) -> list[str]:
     """Return the baseline's wall time, and the numbers of calls that differ."""
-    alignment = comparison.alignment
+    counts = comparison.counts
     numbers = {
-        "changed": len(comparison.changes),
-        "new": len(alignment.new),
-        "missing": len(alignment.missing),
+        "changed": counts.changed,
+        "new": counts.new,
+        "missing": counts.missing,
     }
     found = [f"{number:,} {kind}" for kind, number in numbers.items() if number]
-    unknown = sum(map(len, comparison.unknown.values()))
     if not found:
-        found = ["no change known" if unknown else "no call changed"]
-    if unknown:
-        found.append(f"{unknown:,} not compared")
+        found = ["no change known" if counts.not_compared else "no call changed"]
+    if counts.not_compared:
+        found.append(f"{counts.not_compared:,} not compared")
     return [versus(comparison), *found]
 
 

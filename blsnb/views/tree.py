@@ -108,7 +108,8 @@ class _ComparedLines:
         changed = [changes[call] for call in row.calls if call in changes]
         lines = []
         if 0 < row.new < len(row.calls):
-            lines.append(f"{row.new:,} of these calls are new")
+            which = "the kept" if self._this.counted_only(row.calls) else "these"
+            lines.append(f"{row.new:,} of {which} calls are new")
         if row.counted:
             known = f"{len(row.counted):,} of these calls are"
             lines.append(f"{known} only counted in the baseline")
@@ -150,12 +151,13 @@ class _Side:
             Calls of the row that the trace only counts.
         """
         calls, took_us = len(row.calls), self.columns.took_us(row.calls)
-        kept = ""
+        # How many missing calls a partial row has in all is unknown.
+        is_known = bool(counted_only) or not (row.missing and row.partial)
+        kept = f"  {calls:,} kept" if counted_only or not is_known else ""
         if counted_only:
             calls += counted_only.calls
             took_us += counted_only.duration_ns / 1000
-            kept = f"  {len(row.calls):,} kept"
-        times = f" {TIMES}{calls:,}" if calls > 1 else ""
+        times = f" {TIMES}{calls:,}" if is_known and calls > 1 else ""
         return f"{self._names[row.model]}{times}  {time(took_us)}{kept}"
 
 

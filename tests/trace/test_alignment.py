@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.trace.alignment import align
+from blsnb.trace.alignment import Alignment, align
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.excerpt import shortened
 from blsnb.trace.spans import Trace
 
 
@@ -86,6 +87,23 @@ def test_runs_of_different_models_have_nothing_in_common():
     assert ((-1,), ()) == (align(run((-1, "a")), run()).baseline_of, run().roots)
 
 
+def test_new_and_missing_calls_that_a_trace_only_counts_are_counted():
+    """A part of a run has the same numbers as the whole one."""
+    short = run((-1, "outer"), (0, "a"), *[(1, "leaf")] * 2)
+    long = run((-1, "outer"), *[(0, "a")] * 300, *[(2, "leaf")] * 50)
+    part = shortened(long, 20)
+
+    assert len(part.spans) < 30
+    for whole_or_part in (long, part):
+        assert (349, 2) == counts(align(whole_or_part, short))
+        assert (2, 349) == counts(align(short, whole_or_part))
+    assert (0, 0) == counts(align(long, part)) == counts(align(part, long))
+
+
+def counts(found: Alignment) -> tuple[int, int]:
+    return found.new_count, found.missing_count
+
+
 def test_deep_recursion_is_aligned():
     """The recursion is deeper than Python's own stack."""
     deep = run((-1, "f"), *((row, "f") for row in range(5000)))
@@ -110,6 +128,7 @@ def test_every_call_is_paired_once_or_not_at_all(this, baseline):
     found = align(this, baseline)
     back = align(baseline, this)
 
+    assert (len(found.new), len(found.missing)) == counts(found)
     paired = [at for at in found.baseline_of if at >= 0]
     assert len(paired) == len(set(paired))
     assert sorted([*paired, *found.missing]) == list(range(len(baseline.spans)))

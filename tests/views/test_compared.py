@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -26,6 +27,7 @@ from blsnb.views.tree import tree
 
 from . import golden_run
 from .samples import (
+    Script,
     batch_run,
     edited_run,
     ensemble_run,
@@ -195,6 +197,41 @@ def test_a_page_holds_part_of_very_long_runs(monkeypatch):
     assert 100 > len(part.this.spans)
     assert () == part.alignment.new == part.alignment.missing
     assert whole > len(document.html(compare(run, run)))
+
+
+def test_a_page_of_a_very_long_run_has_the_numbers_of_its_text(monkeypatch):
+    """Calls that are not in the page count, too."""
+    comparison = compare(batch_run(10), batch_run(300))
+    monkeypatch.setattr(shortening, "MAX_CALLS", 40)
+    part = compare(batch_run(10), batch_run(300)).page_part
+    header, _ = wire.assemble(part)
+
+    assert 100 > len(part.baseline.spans)
+    assert comparison.counts == tuple(header["counts"])
+    assert 290 == comparison.counts.missing
+    assert f"{comparison.counts.missing:,} missing" in document.still(part)
+
+
+def test_rows_of_folded_runs_say_how_many_of_their_calls_are_kept():
+    """Those that are only counted are new or missing, too."""
+
+    def loop(size: int) -> Trace:
+        script = Script()
+        script.model("outer")
+        script.model("leaf")
+        root = script.call(None, "outer", 0, 0, 0, 100, 0)
+        for number in range(size):
+            script.call(root, "leaf", number, 0, 0, 1, 0)
+        return script.trace()
+
+    short, folded = loop(3), shortened(loop(50), 20)
+    longer, shorter = tree(compare(folded, short)), tree(compare(short, folded))
+
+    assert "47 new" in longer.splitlines()[0]
+    assert "47 missing" in shorter.splitlines()[0]
+    assert re.search(rf"leaf {TIMES}50 .* 20 kept", longer)
+    assert "~ 17 of the kept calls are new" in longer
+    assert re.search(r"\n +leaf  .* 17 kept  missing", shorter)
 
 
 def test_calls_that_were_not_compared_are_sent_as_ranges():

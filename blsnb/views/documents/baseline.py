@@ -36,10 +36,14 @@ def baseline_columns(
 
 
 def changes(comparison: TraceComparison) -> dict[str, Any]:
-    """Return the ids of changed calls, some changes, and calls not compared."""
+    """Return the ids of changed calls, some changes, and calls not compared.
+
+    ``counts`` are those of the whole runs, of which a page may have a part only.
+    """
     found = list(comparison.changes.values())
     ids = [span.id for span in comparison.this.spans]
     return {
+        "counts": list(comparison.counts),
         "changed": [change.call for change in found],
         "changes": {
             str(change.call): _change(change) for change in found[:_MAX_CHANGES]

@@ -2014,21 +2014,12 @@ var Comparison = class _Comparison {
   unknown(call) {
     return this.#unknown.get(call) ?? "";
   }
-  get notCompared() {
-    return this.#unknown.size;
-  }
   /** Return the counterparts of calls that have one. */
   beforeAll(calls) {
     return calls.map((call) => this.before(call)).filter((call) => call >= 0);
   }
   change(call) {
     return this.#changes[call];
-  }
-  get newCalls() {
-    return this.#of.reduce((sum, call) => sum + (call === NEW ? 1 : 0), 0);
-  }
-  get missingCalls() {
-    return this.#missing.reduce((sum, each) => sum + each, 0);
   }
   /** Return missing calls of the baseline: client requests, or calls by some callers. */
   missing(callers) {
@@ -5045,7 +5036,9 @@ var RowElements = class {
     const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
     if (row5.kind === "missing") {
       const { length } = row5.missing;
-      if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
+      if (length > 1 && trace.comparison?.baseline.folded.has(row5.missing))
+        badge(`${count(length)} kept`, "kept");
+      else if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
       badge("missing");
       return badges;
     }
@@ -5864,13 +5857,14 @@ function runningWords({ saved, lost, silent }) {
 function figure(number, noun, kind = "") {
   return h("span", { class: kind }, h("b", {}, number), ` ${noun}`);
 }
-function compared({ comparison }) {
-  if (!comparison) return [];
-  const { baseline, changed, newCalls, missingCalls: missingCalls2, notCompared } = comparison;
+function compared({ comparison, header }) {
+  if (!comparison || !header.counts) return [];
+  const { baseline } = comparison;
+  const [changed, added, missing, notCompared] = header.counts;
   const counts = [
-    [changed.size, "changed"],
-    [newCalls, "new"],
-    [missingCalls2, "missing"]
+    [changed, "changed"],
+    [added, "new"],
+    [missing, "missing"]
   ];
   const differing = counts.filter(([number]) => number > 0);
   return [

@@ -127,13 +127,14 @@ function figure(number: string, noun: string, kind = ""): HTMLElement {
 }
 
 /** Return the baseline and the numbers of calls that differ. */
-function compared({ comparison }: Trace): HTMLElement[] {
-  if (!comparison) return [];
-  const { baseline, changed, newCalls, missingCalls, notCompared } = comparison;
+function compared({ comparison, header }: Trace): HTMLElement[] {
+  if (!comparison || !header.counts) return [];
+  const { baseline } = comparison;
+  const [changed, added, missing, notCompared] = header.counts;
   const counts: [number, string][] = [
-    [changed.size, "changed"],
-    [newCalls, "new"],
-    [missingCalls, "missing"],
+    [changed, "changed"],
+    [added, "new"],
+    [missing, "missing"],
   ];
   const differing = counts.filter(([number]) => number > 0);
   return [

@@ -162,7 +162,9 @@ export class RowElements {
       badges.push(h("span", { class: `badge ${kind}` }, text));
     if (row.kind === "missing") {
       const { length } = row.missing;
-      if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
+      if (length > 1 && trace.comparison?.baseline.folded.has(row.missing))
+        badge(`${count(length)} kept`, "kept");
+      else if (length > 1) badges.push(h("span", { class: "count" }, `×${count(length)}`));
       badge("missing");
       return badges;
     }

@@ -66,10 +66,6 @@ export class Comparison {
     return this.#unknown.get(call) ?? "";
   }
 
-  get notCompared(): number {
-    return this.#unknown.size;
-  }
-
   /** Return the counterparts of calls that have one. */
   beforeAll(calls: readonly number[]): number[] {
     return calls.map((call) => this.before(call)).filter((call) => call >= 0);
@@ -77,14 +73,6 @@ export class Comparison {
 
   change(call: number): Change | undefined {
     return this.#changes[call];
-  }
-
-  get newCalls(): number {
-    return this.#of.reduce((sum, call) => sum + (call === NEW ? 1 : 0), 0);
-  }
-
-  get missingCalls(): number {
-    return this.#missing.reduce((sum, each) => sum + each, 0);
   }
 
   /** Return missing calls of the baseline: client requests, or calls by some callers. */

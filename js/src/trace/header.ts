@@ -194,6 +194,8 @@ export interface Header {
   lines?: PerCall<TimedFile[]>;
   /** The baseline; its columns are in the same buffer. */
   baseline?: Partial<Header>;
+  /** Numbers of calls of the whole runs. */
+  counts?: [changed: number, added: number, missing: number, notCompared: number];
   changed?: number[];
   changes?: PerCall<Change>;
   unknown?: Compared["unknown"];
