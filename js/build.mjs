@@ -31,7 +31,7 @@ const smallStyles = {
   },
 };
 
-await build({ ...shared, entryPoints: ["src/view.ts", "src/monitor.ts", "src/connection.ts", "src/placed.ts", "src/upload.ts"], loader: { ".css": "text" } });
+await build({ ...shared, entryPoints: ["src/view.ts", "src/monitor.ts", "src/connection.ts", "src/placed.ts", "src/upload.ts", "src/attended.ts"], loader: { ".css": "text" } });
 const view = await build({ ...shared, entryPoints: ["src/view.ts"], minify: true, write: false, plugins: [smallStyles] });
 // Terser leaves a twentieth less than esbuild alone; the first document of each cell carries this code.
 const smaller = await minify(view.outputFiles[0].text, { module: true, ecma: 2020, compress: { passes: 2 } });

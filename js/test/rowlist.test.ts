@@ -54,3 +54,36 @@ test("rows that change while the pointer is pressed are drawn after its release"
   assert.deepEqual(clicks, ["before"]);
   assert.equal(list.node.querySelector(".head")!.textContent, "after");
 });
+
+test("rows wait while a reader is about to choose one, and say how many are new", () => {
+  const list = new RowList<string>("models", "no model", (item) => [h("button", { class: "head toggle" }, item)]);
+  const show = (...items: string[]) =>
+    list.show(items.map((item) => ({ key: item[0], item, look: item })));
+  const rows = () => [...list.node.querySelectorAll("li")].map((each) => each.textContent);
+  const waits = () => list.node.querySelector(".waits")!.textContent;
+  const on = (target: Node, type: string, more = {}) =>
+    target.dispatchEvent(Object.assign(new Event(type, { bubbles: true }), more));
+  document.body.replaceChildren(list.node);
+  show("b", "a");
+  const button = list.node.querySelector<HTMLElement>(".head")!;
+
+  on(button, "pointermove");
+  show("d", "c", "b changed");
+  assert.deepEqual(rows(), ["b changed", "a"]);
+  assert.equal(waits(), "2 new rows when the pointer or the focus leaves the list.");
+  on(document.body, "pointermove");
+  assert.deepEqual([...rows(), waits()], ["d", "c", "b changed", ""]);
+
+  const [first] = list.node.querySelectorAll<HTMLElement>(".head");
+  on(first, "keyup", { key: "Tab" });
+  show("e", "d");
+  assert.deepEqual(rows(), ["d", "c", "b changed"]);
+  on(first, "click");
+  assert.deepEqual(rows(), ["e", "d"]);
+  on(first, "keyup", { key: "Enter" });
+  show("f");
+  assert.deepEqual(rows(), ["f"]);
+  on(list.node.querySelector(".head")!, "pointermove", { pointerType: "touch" });
+  show("g");
+  assert.deepEqual(rows(), ["g"]);
+});

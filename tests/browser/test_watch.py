@@ -37,3 +37,22 @@ def test_requests_appear_and_a_click_opens_one(lab, tmp_path: Path):
         lab.cell(2).screenshot(path=tmp_path / f"{theme}.png")
     lab.cell(2).get_by_placeholder("model").fill("fail")
     expect(rows).to_have_count(1)
+
+
+def test_rows_wait_while_the_pointer_or_the_focus_is_in_the_list(lab):
+    """New requests would move a row away before it is clicked."""
+    lab.write("waits.ipynb", LOAD, WATCH, SHOW, SEND)
+    lab.open("waits.ipynb")
+    lab.run_all()
+    cell, waits = lab.cell(2), "The rows wait while the pointer or the focus"
+    rows = cell.locator(".blsnb-requests button:visible")
+    rows.first.hover()
+    expect(cell).to_contain_text(waits)
+    lab.page.mouse.move(1, 1)
+    expect(cell).not_to_contain_text(waits)
+    rows.first.focus()
+    lab.page.keyboard.press("Tab")
+    expect(cell).to_contain_text(waits)
+    lab.page.keyboard.press("Enter")
+    expect(cell).not_to_contain_text(waits)
+    expect(cell.locator(".widget-output")).to_contain_text("calls")

@@ -121,6 +121,22 @@ def test_a_stopped_list_stands_still(watch, store):
     assert 2 == len(shown(watch))
 
 
+def test_rows_wait_while_a_reader_is_about_to_choose_one(watch, store):
+    """At many requests per second a row would leave before it is clicked."""
+    add(store, 1)
+    widget = watch.widget()
+    widget.refresh()
+    widget._attention.attended = True
+    add(store, 2)
+    widget.refresh()
+    assert 1 == len(shown(watch))
+    assert widget._summary.value.startswith("2 requests")
+    assert widget._summary.value.endswith("the focus is in the list.")
+    widget._attention.attended = False
+    assert 2 == len(shown(watch))
+    assert "focus" not in widget._summary.value
+
+
 def test_100_000_spans_are_a_list_of_twenty_rows(watch, store):
     """The summary counts the others."""
     add(store, *range(1, 500))

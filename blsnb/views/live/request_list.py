@@ -6,9 +6,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection
 from html import escape
+from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets
+import traitlets
 
 Listed = tuple[str, str, list[tuple[str, str]]]
 Rows = Callable[[str, str, float, bool], Listed]
@@ -24,7 +27,18 @@ _STYLE = """<style>
   font-size: var(--jp-widgets-font-size, 13px);
 }
 </style>"""
+_LIST = "blsnb-requests"
 _EMPTY = "No request has been received."
+_WAITS = "The rows wait while the pointer or the focus is in the list."
+
+
+class _Attention(anywidget.AnyWidget):
+    """Whether a reader is about to choose a row of the list beside it."""
+
+    _esm = Path(__file__).parent.parent / "static" / "attended.js"
+
+    list_class = traitlets.Unicode(_LIST).tag(sync=True)
+    attended = traitlets.Bool(False, help="reported by the page").tag(sync=True)
 
 
 class RequestList(ipywidgets.VBox):
@@ -54,14 +68,15 @@ class RequestList(ipywidgets.VBox):
         )
         self._order = ipywidgets.Dropdown(options=[NEWEST, SLOWEST])
         self._live = ipywidgets.ToggleButton(value=True, description="Live")
+        self._attention = _Attention()
+        self._attention.observe(self._leave, "attended")
         self._listed = self._list()
         self._head.add_class("blsnb-requests-head")
         self._output = ipywidgets.Output()
         bar = self._bar()
         style = ipywidgets.HTML(_STYLE)
-        super().__init__(
-            [style, self._summary, bar, self._head, self._listed, self._output]
-        )
+        listed = (self._head, self._attention, self._listed)
+        super().__init__([style, self._summary, bar, *listed, self._output])
         self._show()
 
     def _bar(self) -> ipywidgets.HBox:
@@ -86,7 +101,7 @@ class RequestList(ipywidgets.VBox):
         self._free = deque(self._buttons)
         """The other ones; those that left the list first are used again first."""
         listed = ipywidgets.VBox(self._buttons)
-        listed.add_class("blsnb-requests")
+        listed.add_class(_LIST)
         return listed
 
     def _button(self) -> ipywidgets.Button:
@@ -114,9 +129,21 @@ class RequestList(ipywidgets.VBox):
         self._show()
 
     def refresh(self) -> None:
-        """Show the present requests, unless the reader stopped the list."""
-        if self._live.value and not self._ended:
+        """Show the present requests, unless the reader stopped the list.
+
+        While the pointer or the focus is in the list, only the summary is new: a row
+        would move away before it is clicked.
+        """
+        if not self._live.value or self._ended:
+            return
+        if self._attention.attended:
+            self._summary.value = escape(f"{self._read()[0]} {_WAITS}")
+        else:
             self._show()
+
+    def _leave(self, change: dict[str, Any]) -> None:
+        if not change["new"]:
+            self.refresh()
 
     def _show(self) -> None:
         with self._lock:

@@ -1,6 +1,8 @@
 /** A list of rows with a filter: one row is in the tab order, arrow keys move, Enter opens. */
 
+import { followAttention } from "../../page/attention.ts";
 import { h, setText } from "../../page/dom.ts";
+import { counted } from "../../page/format.ts";
 import { pressedIn } from "../../page/press.ts";
 
 export interface Shown<Item> {
@@ -14,11 +16,13 @@ export class RowList<Item> {
   readonly node: HTMLElement;
   #list = h("ul", { class: "rows" });
   #note = h("p", { class: "note" });
+  #waits = h("p", { class: "note waits" });
   #filter: HTMLInputElement;
   #elements = new Map<string, { element: HTMLElement; look: string }>();
   #rows: Shown<Item>[] = [];
   #open: string | null = null;
   #isPressed: () => boolean;
+  #isAttended = false;
   #draw: (item: Item, isOpen: boolean) => HTMLElement[];
   #empty: string;
 
@@ -39,18 +43,42 @@ export class RowList<Item> {
     this.#list.setAttribute("aria-label", label);
     this.#list.addEventListener("keydown", (event) => this.#onKey(event));
     this.#list.addEventListener("click", (event) => this.#onClick(event));
-    this.#isPressed = pressedIn(this.#list, () => this.#refresh());
-    this.node = h("div", { class: "listing" }, this.#filter, this.#list, this.#note);
+    this.#isPressed = pressedIn(this.#list, () => this.show(this.#rows));
+    followAttention(
+      () => this.#list,
+      (attended) => {
+        this.#isAttended = attended;
+        this.show(this.#rows);
+      },
+    );
+    this.node = h("div", { class: "listing" }, this.#filter, this.#list, this.#note, this.#waits);
   }
 
   show(rows: Shown<Item>[]): void {
     this.#rows = rows;
-    if (!this.#isPressed()) this.#refresh();
+    if (this.#isPressed()) return;
+    if (this.#isAttended) this.#refreshInPlace();
+    else this.#refresh();
+  }
+
+  /** Draw the rows that are shown; others wait, so that none moves away from the reader. */
+  #refreshInPlace(): void {
+    const { length } = this.#matching().filter(({ key }) => !this.#elements.has(key));
+    for (const row of this.#rows) this.#update(row);
+    setText(this.#waits, length ? `${counted(length, "new row")} when the pointer or the focus leaves the list.` : "");
+  }
+
+  #matching(): Shown<Item>[] {
+    const wanted = this.#wanted;
+    return this.#rows.filter(({ look }) => look.toLowerCase().includes(wanted));
+  }
+
+  get #wanted(): string {
+    return this.#filter.value.trim().toLowerCase();
   }
 
   #refresh(): void {
-    const wanted = this.#filter.value.trim().toLowerCase();
-    const shown = this.#rows.filter(({ look }) => look.toLowerCase().includes(wanted));
+    const [wanted, shown] = [this.#wanted, this.#matching()];
     const kept = new Set(shown.map(({ key }) => key));
     for (const [key, { element }] of this.#elements) {
       if (kept.has(key)) continue;
@@ -61,24 +89,29 @@ export class RowList<Item> {
     for (const row of shown) before = this.#place(row, before);
     this.#keepOneTabStop();
     const left = this.#rows.length - shown.length;
+    setText(this.#waits, "");
     const none = wanted ? `No row has “${wanted}”.` : this.#empty;
     setText(this.#note, shown.length ? (left ? `${left} more do not match.` : "") : none);
   }
 
   /** Draw a row if it has changed, after the row before it. */
   #place(row: Shown<Item>, before: Element | null): Element {
-    const look = `${row.key === this.#open} ${row.look}`;
-    let known = this.#elements.get(row.key);
-    if (!known) {
-      known = { element: h("li", {}), look: "" };
-      this.#elements.set(row.key, known);
-    }
-    const { element } = known;
-    if (known.look !== look) this.#redraw(element, row);
-    known.look = look;
+    if (!this.#elements.has(row.key)) this.#elements.set(row.key, { element: h("li", {}), look: "" });
+    const element = this.#update(row)!;
     const next = before ? before.nextElementSibling : this.#list.firstElementChild;
     if (next !== element) this.#list.insertBefore(element, next);
     return element;
+  }
+
+  /** Draw a row that has an element if it looks otherwise; return the element. */
+  #update(row: Shown<Item>): Element | undefined {
+    const known = this.#elements.get(row.key);
+    const look = `${row.key === this.#open} ${row.look}`;
+    if (known && known.look !== look) {
+      this.#redraw(known.element, row);
+      known.look = look;
+    }
+    return known?.element;
   }
 
   #redraw(element: HTMLElement, row: Shown<Item>): void {
