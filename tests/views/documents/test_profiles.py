@@ -7,9 +7,10 @@ import pytest
 
 from blsnb.trace.excerpt import part_of
 from blsnb.trace.facts import Profile
+from blsnb.trace.profiles.lines import FileLines, LineHits, stored_lines
 from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
 from blsnb.views.documents import document, wire
-from blsnb.views.documents.profiles import MAX_NODES, MAX_ROWS
+from blsnb.views.documents.profiles import MAX_LINES, MAX_NODES, MAX_ROWS
 
 from ..samples import batch_run, invoice_run
 
@@ -89,6 +90,35 @@ def test_stacks_are_a_tree_of_lines_by_model():
         entry["left_out"],
         entry["merged"],
     )
+
+
+def timed(*lines):
+    """Return what a page receives of a helper's timed lines."""
+    file = FileLines("helper.py", "x = 1\n", lines)
+    trace = dataclasses.replace(invoice_run(), profiles=(stored_lines(0, [file]),))
+    header, _ = wire.encode(trace)
+    [(call, files)] = header["lines"].items()
+    assert ("0", 1) == (call, len(files))
+    return files[0]
+
+
+def test_timed_lines_are_sent_in_microseconds_with_their_text():
+    """Lines between those that are shown are null."""
+    name, rows = timed(LineHits(1, 3, 2_500_000), LineHits(9, 1, 1_000))
+
+    first, *_, last = rows
+    assert "helper.py" == name
+    assert ["helper.py:1", 3, 2500.0, 0.0, "x = 1"] == first
+    assert ["helper.py:9", 1, 1.0, 0.0, ""] == last
+    assert [3] == [place for place, row in enumerate(rows) if row is None]
+
+
+def test_very_many_timed_lines_are_cut():
+    """The first ones are sent."""
+    _, rows = timed(*(LineHits(line, 1, 1) for line in range(1, MAX_LINES + 2)))
+
+    assert MAX_LINES == len(rows)
+    assert f"helper.py:{MAX_LINES}" == rows[-1][0]
 
 
 def test_the_samples_of_very_many_lines_stay_within_a_budget():
