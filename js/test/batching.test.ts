@@ -52,6 +52,23 @@ test("requests of other runs are counted, and their runs named", () => {
   assert.equal(batchFacts(trace, 0)?.others, "3 requests of other runs: runs 1, 2");
 });
 
+test("dots follow eight named runs, as more may not be named", () => {
+  for (const [count, end] of [[7, "g"], [8, "h, …"]] as const) {
+    const runs = [..."abcdefgh"].slice(0, count);
+    const entry: Batching = [7, true, "delay over", "the delay of 5 µs was over", runs, 1];
+    const trace = traceOf([call(-1, 0, 0, { execution: 7, batch: 10 })], { batching: { 0: [entry] } });
+
+    assert.equal(batchFacts(trace, 0)?.others, `9 requests of other runs: runs ${runs.slice(0, -1).join(", ")}, ${end}`);
+  }
+});
+
+test("a batch of two is one without a reason, too", () => {
+  const pair = [0, 1].map((k) => call(0, 1, k, { execution: 7, batch: 2 }));
+  const facts = batchFacts(traceOf([call(-1, 0, 0), ...pair]), 1);
+
+  assert.deepEqual([facts?.size, facts?.mates, facts?.others], [2, [2], ""]);
+});
+
 test("why it was not taken along before leads to the call that was", () => {
   const left: Batching = [7, false, "shape differs", "shape of X differs: [3]", [], 1];
   const alone: Batching = [8, true, "instance free", "an instance was free", [], 1];
@@ -62,11 +79,13 @@ test("why it was not taken along before leads to the call that was", () => {
 });
 
 test("a batch of another run leads nowhere, and many are counted", () => {
-  const left: Batching = [99, false, "one at a time", "stands behind another", [], 12];
-  const facts = batchFacts(fanOut({ 4: [left] }), 4);
+  for (const times of [2, 12]) {
+    const left: Batching = [99, false, "one at a time", "stands behind another", [], times];
+    const facts = batchFacts(fanOut({ 4: [left] }), 4);
 
-  const words = "not with 12 executions before: stands behind another";
-  assert.deepEqual(facts?.apart, [{ words, call: -1 }]);
+    const words = `not with ${times} executions before: stands behind another`;
+    assert.deepEqual(facts?.apart, [{ words, call: -1 }]);
+  }
 });
 
 test("a document from before batches were told still has its mates", () => {

@@ -281,6 +281,19 @@ test("a long chain of models is drawn from left to right", () => {
   new Story(view.find(".callgraph"), { whole: true }).equals("right");
 });
 
+test("an error names the chain of models, of more than eight the outermost and the innermost", () => {
+  for (const [count, expected] of [
+    [8, "m0 › m1 › m2 › m3 › m4 › m5 › m6 › m7"],
+    [9, "m0 › m1 › m2 › … › m5 › m6 › m7 › m8"],
+  ] as const) {
+    const models = Array.from({ length: count }, (_, k) => model(`m${k}`));
+    const calls = models.map((_, k) => call(k - 1, k, k, { flags: k === count - 1 ? Flag.ERROR : 0 }));
+    const view = shown(calls, { models, run: run() });
+    view.click(view.row(`m${count - 1}`));
+    assert.equal(view.find(".inspector .error .chain").textContent, expected);
+  }
+});
+
 test("a box and an edge are marked if more than one of twenty calls failed", () => {
   for (const [calls, failing] of [[19, true], [20, false], [21, false]] as const) {
     const all = [call(-1, 0, 0, { compute_infer_us: 9000 })];
