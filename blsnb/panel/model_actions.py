@@ -77,7 +77,7 @@ def _open(host: Host, name: str, buffer: Buffer) -> Message:
     origin = parts.models.status(name).origin
     if origin.startswith("cell "):
         # The newest cell has the text that serves.
-        place["cell"] = origin.removeprefix("cell ").split(", ")[-1]
+        place["cell"] = origin.rpartition("cell ")[2]
     directory = parts.repository.directory(name)
     if directory is not None and directory.path.parent != parts.repository.private_root:
         sources = sorted(path for path in directory.files() if path.endswith(".py"))

@@ -19,6 +19,7 @@ class TritonPythonModel:
     def execute(self, requests):
         return []
 """
+SERVES_ALL = "version_policy { all {} }"
 
 HELD = """
 import os
@@ -166,6 +167,44 @@ def test_cells_are_answered_for_the_page_to_insert(server, page):
     page.act("edit", model="double")
     assert until(lambda: page.of("answer"))
     assert (["one", "two"], False) == (page.answer["cells"], page.answer["run"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [([], ""), (["In[3]"], "In[3]"), (["In[3]", "In[5]"], "In[5]")],
+)
+def test_opening_a_model_names_its_newest_cell(server, page, cells, expected):
+    """Each of its versions may come from a cell of its own."""
+    server.define("double", SOURCE, config=SERVES_ALL)
+    for version, cell in enumerate(cells, start=1):
+        source = f"{SOURCE}# {version}\n"
+        parts_of(server).models.note_origin(source, cell, 1)
+        server.define("double", source, version=version, config=SERVES_ALL)
+    page.act("open", model="double")
+
+    assert until(lambda: page.of("answer"))
+    place = {"model": "double", "cell": expected, "file": ""}
+    assert place == page.answer["place"]
+
+
+def test_opening_an_imported_model_names_its_file(server, page, tmp_path):
+    """A model without code has its configuration."""
+    for name, file in (("double", "1/model.py"), ("zeros", "config.pbtxt")):
+        path = tmp_path / name / file
+        path.parent.mkdir(parents=True)
+        path.write_text(SOURCE if file.endswith(".py") else "")
+    server.import_repository(tmp_path)
+    places = []
+    for name in ("double", "zeros"):
+        count = len(page.of("answer"))
+        page.act("open", model=name)
+        assert until(lambda count=count: len(page.of("answer")) > count)
+        places.append(page.answer["place"])
+
+    assert places == [
+        {"model": "double", "cell": "", "file": str(tmp_path / "double/1/model.py")},
+        {"model": "zeros", "cell": "", "file": str(tmp_path / "zeros/config.pbtxt")},
+    ]
 
 
 def test_a_model_without_a_file_for_a_cell_is_not_edited(server, host):

@@ -114,6 +114,18 @@ def test_the_origin_of_a_model(double, tmp_path):
     assert str(tmp_path.resolve() / "double") == imported.origin
 
 
+def test_versions_of_a_model_may_come_from_several_cells(double):
+    """Each cell is named once, in the order of the versions."""
+    source = _source(double).read_text()
+    config = f"{CONFIG} version_policy {{ all {{}} }}"
+    for version, name in ((1, "In[4]"), (2, "In[2]"), (3, "In[4]")):
+        text = f"{source}# {version}\n"
+        parts_of(double).models.note_origin(text, name, 1)
+        double.define("double", text, version=version, config=config)
+
+    assert "cell In[4], cell In[2]" == double.model("double").origin
+
+
 def test_what_a_model_lacks_is_a_finding(server):
     """A class without execute; a configuration without inputs or outputs."""
     source = DOUBLE.replace("def execute", "def run")
