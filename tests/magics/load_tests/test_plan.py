@@ -10,7 +10,8 @@ from blsnb.errors import InferenceError
 from blsnb.inference_server import Server
 from blsnb.magics import default_server as default
 from blsnb.magics.load_tests import plan
-from blsnb.magics.load_tests.plan import plan_flags
+from blsnb.magics.load_tests.plan import check_bundle, plan_flags
+from blsnb.planning.plans.check import Check, Checked
 from blsnb.views.live import apply_button
 
 from ..models import DOUBLE
@@ -21,6 +22,7 @@ PLAN = (
     "%triton plan double X=[1.0, 2.0] --rate 20 --p99 10s --instances double=1..2 "
     "--seed 3"
 )
+BENCH = "%triton bench double X=[1.0, 2.0] --duration 0.1s --concurrency 1"
 WIDE_PLAN = PLAN.replace("--p99 10s", "--p99 100s")
 
 
@@ -272,6 +274,22 @@ def test_mistakes_are_errors_in_one_line(double, options, text):
 def test_rates_are_a_list_or_a_range(text, rates):
     """A range has five rates, or those of its step, and always its end."""
     assert rates == plan_flags().parse(["--rate", text, "--p99", "1s"]).rate
+
+
+@pytest.mark.usefixtures("briefly")
+def test_a_check_is_a_page_and_a_text(double):
+    """The page has its table, remarks, and a figure with the measurements."""
+    plan = double.run(PLAN).value
+    [row] = double.run(BENCH).value.rows
+    measured = Checked(20, 1500, 3000, (row._replace(rate=20.0),))
+    check = Check(plan, (measured,), ("a < b",))
+    shown = check_bundle(check)
+
+    assert {"text/html", "text/plain"} == shown.keys()
+    assert str(check) == shown["text/plain"]
+    assert 3 == shown["text/html"].count("<tr>")
+    assert "<p>a &lt; b</p>" in shown["text/html"]
+    assert ">measured<" in shown["text/html"]
 
 
 @pytest.mark.slow
