@@ -147,6 +147,23 @@ def test_an_unknown_model_has_no_input_candidates(completer):
     assert "X=" not in texts(completer, "%triton infer nowhere ")
 
 
+def test_kept_runs_are_offered_where_a_trace_is_named(
+    completer, shell, here, monkeypatch
+):
+    """Files are offered, too; without a server there is no run, and none is made."""
+    from blsnb.magics import default_server as default
+
+    shell.run_cell("import blsnb; blsnb.infer('double', {'X': [[1.0, 2.0]]})")
+    runs = [run.id for run in default.started().runs]
+    offered = texts(completer, "%triton trace ")
+    monkeypatch.setattr(default, "started", lambda: None)
+
+    assert runs
+    files = ["models/", "more/", "moved.json", "with blank/"]
+    assert {*runs, *files} >= set(offered) > set(runs)
+    assert sorted({*offered} - {*runs}) == sorted(texts(completer, "%triton trace "))
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A working directory with a repository of models and files."""

@@ -48,3 +48,42 @@ def test_the_request_id_of_the_title_alone_makes_no_table():
 
     assert requests.is_plain(plain, plain.spans[0])
     assert not requests.is_plain(replace(plain, request_id=""), plain.spans[0])
+
+
+@pytest.mark.parametrize(
+    ("row", "id_of_run", "words"),
+    [(0, "r-1", ""), (0, "r-2", "request_id='r-1'"), (1, "r-1", "request_id='r-1'")],
+)
+def test_the_request_id_is_omitted_where_the_title_has_it(row, id_of_run, words):
+    """That of a model's own call is shown, even if it is the same."""
+    trace = replace(invoice_run(), request_id=id_of_run)
+    span = replace(trace.spans[row], request_fields=RequestFields(request_id="r-1"))
+
+    assert words == requests.request_words(trace, span)
+    assert requests.is_plain(trace, span) == (words == "")
+
+
+@pytest.mark.parametrize(
+    ("count", "last"),
+    [
+        (3, "request: priority=3"),
+        (4, "… 1 more request"),
+        (6, "… 3 more requests"),
+    ],
+)
+def test_three_requests_of_a_row_are_written_and_others_counted(count, last):
+    """Equal ones are written once."""
+    trace = invoice_run()
+    spans = [
+        replace(
+            trace.spans[0],
+            index=row,
+            id=row,
+            request_fields=RequestFields(priority=1 + row % count),
+        )
+        for row in range(2 * count)
+    ]
+    found = requests.lines(replace(trace, spans=tuple(spans)), range(2 * count))
+
+    assert min(count, 4) == len(found)
+    assert ["request: priority=1", last] == [found[0], found[-1]]
