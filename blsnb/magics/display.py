@@ -38,6 +38,7 @@ _TABLES = {
     ),
     "blsnb.model_graph.graph.ModelGraph": "commands.graph.bundle",
     "blsnb.repository.status.ModelStatus": "card.bundle",
+    "blsnb.watch.watch.Watch": "watching.watch.bundle",
 }
 """Functions in `blsnb.magics` that return the displays of types, by type.
 

@@ -155,4 +155,4 @@ def _page_bundle(page: EvaluationPage, run_of: Callable[[int], Run]) -> dict[str
         note_run(run, in_page=True)
         return bundle(run.trace)
 
-    return EvaluationView(page, open_run)._repr_mimebundle_()
+    return EvaluationView(page, open_run).placed()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
 
 from blsnb.errors import TraceFileError, TritonServerError
 from blsnb.files.secret_file import SecretFile
 from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
+from blsnb.magics.frontend import has_no_models, has_page
 from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
@@ -216,3 +218,13 @@ _TOKEN_ADVICE = (
     "TOKEN stands for the random token, which must not be saved in a notebook. The "
     "same lines with the token are in a file that only you can read: {}"
 )
+
+
+def bundle(watch: Watch) -> dict[str, Any]:
+    """Return the live list of a watch; a saved notebook keeps its text."""
+    shown = watch.widget()
+    if has_no_models():
+        found: dict[str, Any] = shown._repr_mimebundle_()
+        return found
+    kept: dict[str, Any] = shown.placed() if has_page(get_ipython()) else shown.still()
+    return kept

@@ -10,6 +10,7 @@ from typing import Any
 import ipywidgets
 
 from blsnb.views.evaluations.page import EvaluationPage, aligned, html, short, text
+from blsnb.views.live.placed_widget import PlacedWidget
 
 MAX_ROWS = 20
 """Maximum number of rows of a list that are shown at once."""
@@ -63,9 +64,16 @@ class EvaluationView(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         shown: dict[str, Any] = super()._repr_mimebundle_(**options) or {}
-        shown["text/plain"] = text(self._page)
-        shown["text/html"] = html(self._page)
-        return shown
+        return shown | self._still()
+
+    def placed(self) -> dict[str, str]:
+        """Return the tables of the page with a script that puts the view there."""
+        shown = self._still()
+        document = PlacedWidget(self, lambda _: None).document(shown["text/html"])
+        return {**shown, "text/html": document}
+
+    def _still(self) -> dict[str, str]:
+        return {"text/html": html(self._page), "text/plain": text(self._page)}
 
     def _show(self, _: object = None) -> None:
         """Show the rows of the chosen list."""

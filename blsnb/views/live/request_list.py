@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection
 from html import escape
@@ -12,6 +13,8 @@ from typing import Any
 import anywidget
 import ipywidgets
 import traitlets
+
+from blsnb.views.live.placed_widget import PlacedWidget
 
 Listed = tuple[str, str, list[tuple[str, str]]]
 Rows = Callable[[str, str, float, bool], Listed]
@@ -59,6 +62,7 @@ class RequestList(ipywidgets.VBox):
         self._open_view = open_view
         self._lock = threading.Lock()
         self._ended = False
+        self._placed: PlacedWidget | None = None
         self._summary = ipywidgets.HTML()
         self._head = ipywidgets.HTML()
         self._model = ipywidgets.Text(placeholder="model", continuous_update=True)
@@ -111,11 +115,22 @@ class RequestList(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         shown: dict[str, Any] = super()._repr_mimebundle_(**options) or {}
+        return shown | self.still()
+
+    def still(self) -> dict[str, str]:
+        """Return the present rows as a text, for readers without a kernel."""
         summary, head, rows = self._read()
-        lines = [summary, head, *(text for _, text in rows)]
-        shown["text/plain"] = "\n".join(lines)
-        shown["text/html"] = f"<pre>{escape(shown['text/plain'])}</pre>"
-        return shown
+        when = time.strftime("%Y-%m-%d at %H:%M:%S")
+        lines = [summary, head, *(text for _, text in rows), f"As it was on {when}."]
+        text = "\n".join(filter(None, lines))
+        return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
+
+    def placed(self) -> dict[str, str]:
+        """Return the text with a script that puts the list in its place."""
+        if self._placed is None:
+            self._placed = PlacedWidget(self, lambda _: None)
+        shown = self.still()
+        return {**shown, "text/html": self._placed.document(shown["text/html"])}
 
     def _read(self) -> Listed:
         return self._rows(

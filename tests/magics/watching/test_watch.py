@@ -11,6 +11,7 @@ import pytest
 from IPython.core.error import UsageError
 from spans import GOLDEN, JSON, message, request
 
+from blsnb.magics.watching import watch
 from blsnb.watch.watch import Watch
 
 
@@ -39,6 +40,23 @@ def test_the_flags_of_the_server_are_printed(shell):
     send(url, 1, 2)
     assert ["m", "m"] == [each.model for each in ran.value.requests]
     assert ["m", "m"] == [run.model_name for run in ran.value.runs]
+
+
+def test_a_saved_notebook_has_the_rows_of_the_live_list_as_text(shell, monkeypatch):
+    """A page with a kernel puts the list in their place; other readers keep them."""
+    ran = shell.run("%triton watch --port 0")
+    send(re.search(r"spans at (\S+)", ran.stdout)[1], 1)
+    monkeypatch.setattr(watch, "has_page", lambda shell: True)
+    [page] = shell.run("%triton watch").outputs
+    monkeypatch.setattr(watch, "has_page", lambda shell: False)
+    [program] = shell.run("%triton watch").outputs
+
+    for shown in (page, program):
+        assert {"text/html", "text/plain"} == set(shown)
+        assert "1 request" in shown["text/html"]
+        assert re.search(r"As it was on \S+ at \S+\.$", shown["text/plain"])
+    assert "<script>" in page["text/html"]
+    assert "<script>" not in program["text/html"]
 
 
 def test_a_second_line_shows_the_same_watch(shell):
