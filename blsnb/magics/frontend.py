@@ -93,14 +93,15 @@ class ProgressBar:
         self(0.0, "not begun")
 
     def __call__(self, share: float, text: str) -> None:
-        """Show a share between 0 and 1, and a text."""
+        """Show a share between 0 and 1, and a text; a share of 0 may be unknown."""
         self._text = text
-        percent = f"{share:.0%}"
+        percent = f"{share:.0%} " if share else ""
+        value = f'value="{share:.3f}" ' if share else ""
         label = f"{self._name}: {text}"
         self._show(
-            f'<progress value="{share:.3f}" max="1" aria-label="{escape(label)}">'
-            f"</progress> {percent} · {escape(label)}",
-            f"{percent} {label}",
+            f'<progress {value}max="1" aria-label="{escape(label)}"></progress> '
+            f"{percent and f'{percent}· '}{escape(label)}",
+            f"{percent}{label}",
         )
 
     def end(self) -> None:

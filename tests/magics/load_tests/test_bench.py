@@ -159,12 +159,25 @@ def test_a_bar_moves_where_there_is_a_page(double, monkeypatch):
     ran = double.run(f"{BENCH} --concurrency 2")
 
     *moves, last, table = ran.outputs
-    assert "0% double: not begun" == moves[0]["text/plain"]
+    assert "double: not begun" == moves[0]["text/plain"]
     assert every("<progress" in shown["text/html"] for shown in moves)
     assert {"text/html", "text/plain"} == {key for each in moves for key in each}
     assert "100% double: done" == moves[-1]["text/plain"]
     assert "double: done" == last["text/plain"]
     assert "closed loop" in table["text/plain"]
+
+
+def test_a_bar_of_an_unknown_share_names_none(monkeypatch):
+    """An evaluation of an iterator does not know how many rows there are."""
+    shown = []
+    monkeypatch.setattr(
+        "blsnb.magics.frontend.display", lambda data, **_: shown.append(data)
+    )
+    ProgressBar("m")(0.0, "99,801 rows")
+
+    assert "m: 99,801 rows" == shown[-1]["text/plain"]
+    assert "value" not in shown[-1]["text/html"]
+    assert "%" not in shown[-1]["text/html"]
 
 
 def test_a_name_that_is_markup_stays_text(double, monkeypatch, capsys):
