@@ -32,6 +32,9 @@ class VersionState(NamedTuple):
     reason: str = ""
 
 
+_UNLOADED = VersionState(_UNAVAILABLE, "unloaded")
+
+
 class Catalog:
     """The versions in service, by model and number."""
 
@@ -89,7 +92,7 @@ class Catalog:
         self._ever_served.update({id(each): each for each in versions.values()})
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
-        gone = dict.fromkeys(old, VersionState(_UNAVAILABLE, "unloaded"))
+        gone = dict.fromkeys(old, _UNLOADED)
         ready = dict.fromkeys(versions, VersionState(_READY))
         # Triton lists every version that it ever tried to load.
         self._states[name] = self.states(name) | gone | ready
@@ -128,7 +131,7 @@ class Catalog:
         versions = self._served.pop(name, {})
         self._newest.pop(name, None)
         for number in versions:
-            self._states[name][number] = VersionState(_UNAVAILABLE, "unloaded")
+            self._states[name][number] = _UNLOADED
         return list(versions.values())
 
     def forget(self, name: str) -> None:
@@ -224,8 +227,22 @@ class Catalog:
         return [
             {"name": name, "version": str(number), "state": state}
             | ({"reason": reason} if reason else {})
-            for number, (state, reason) in sorted(self.states(name).items())
+            for number, (state, reason) in sorted(self.current_states(name).items())
         ]
+
+    def current_states(self, name: str) -> dict[int, VersionState]:
+        """Return the states, with unloaded versions whose instances still run."""
+        states = self.states(name)
+        if _UNLOADED not in states.values():
+            return states
+        for reference in self._ever_served.valuerefs():
+            version = reference()
+            if version is None or version.info.name != name:
+                continue
+            number = version.info.version
+            if states.get(number) == _UNLOADED and version.is_running:
+                states[number] = VersionState("UNLOADING")
+        return states
 
     def statistics(
         self, name: str | None = None, version: int = -1

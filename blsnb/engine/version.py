@@ -255,7 +255,7 @@ class ServedVersion(Served):
     @property
     def is_running(self) -> bool:
         """Whether an instance is not finalized yet."""
-        return any(instance.ready for instance in self.pool.present)
+        return any(instance.model is not None for instance in self.pool.present)
 
     def replace_abandoned(self, root: RootRequest) -> list[Execution]:
         """Replace the instances that are busy with an ended request; return these."""

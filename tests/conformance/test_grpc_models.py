@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 import tritonclient.grpc as client_of
+from tritonclient.grpc import service_pb2 as pb
 from waiting import until
 
 from .covering import rows
+from .served import Line
 from .served_models import config, connected, given, source
 
 
@@ -35,6 +37,27 @@ def test_models_are_loaded_and_unloaded(agree, beside):
             client.unload_model(name, unload_dependents=True)
             seen.append(client.is_model_ready(name))
             return seen
+
+    agree(case)
+
+
+def test_a_busy_model_is_unloading(agree, scene):
+    """Until it is idle; the server is not ready, and clients poll the index."""
+
+    def case(target):
+        with scene(target, "leaving", "", size=0) as asked, Line(asked.target) as wire:
+            unload = pb.RepositoryModelUnloadRequest(model_name=asked.name)
+
+            def row():
+                index = wire.call("RepositoryIndex", pb.RepositoryIndexRequest())
+                return [each for each in index["models"] if each["name"] == asked.name]
+
+            asked.hold()
+            found = [wire.call("RepositoryModelUnload", unload), row()]
+            found.append(wire.call("ServerReady", pb.ServerReadyRequest()))
+            asked.go()
+            until(lambda: "UNLOADING" not in str(row()))
+            return [*found, row(), asked.over()]
 
     agree(case)
 

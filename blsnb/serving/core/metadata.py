@@ -56,7 +56,7 @@ def server_metadata(
 
 
 def server_is_ready(catalog: Catalog) -> bool:
-    """Whether no version of a model is loading or has failed.
+    """Whether no version of a model is loading, unloading or has failed.
 
     Unloaded versions do not count, nor those refused before their files were read.
 
@@ -67,7 +67,7 @@ def server_is_ready(catalog: Catalog) -> bool:
     return all(
         state.state == "READY" or state == ("UNAVAILABLE", "unloaded")
         for name in catalog.known_names()
-        for state in catalog.states(name).values()
+        for state in catalog.current_states(name).values()
     )
 
 

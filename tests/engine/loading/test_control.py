@@ -14,6 +14,7 @@ from cells import CONFIG, DOUBLE, OWN_THREAD, cell, touch
 from blsnb import InferenceError, ModelLoadError, Server, WouldHang
 from blsnb.model.config import parse_pbtxt
 from blsnb.parts.server_parts import parts_of
+from blsnb.serving.core.metadata import server_is_ready
 
 X = {"X": np.array([1, 2], np.float32)}
 NAMED = {
@@ -52,6 +53,27 @@ def double(server: Server) -> Server:
 def dims(server: Server, name: str = "double") -> list[int]:
     """Return the dims of the serving model: the folder says -1, the override 2."""
     return server.config(name)["input"][0]["dims"]
+
+
+def test_a_model_is_unloading_until_finalize_has_ended(server):
+    """Its index and the readiness of the server are Triton's."""
+    hook = """
+def finalize(self):
+    stage.seen.append(stage.values["state"]())
+
+"""
+    engine = parts_of(server).engine
+
+    def state():
+        states = engine.catalog.current_states("m")
+        return states[1].state, server_is_ready(engine.catalog)
+
+    stage.values["state"] = state
+    server.define("m", cell("return []", methods=hook))
+    server.unload("m")
+
+    assert [("UNLOADING", False)] == stage.seen
+    assert ("UNAVAILABLE", True) == state()
 
 
 def test_an_unchanged_model_is_not_loaded_again(server):
