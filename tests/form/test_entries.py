@@ -115,6 +115,13 @@ def test_a_text_that_gives_no_value_is_refused_with_a_sentence(text, expected):
     assert expected in refusal(VECTOR, InputSource.TYPED, text=text)
 
 
+def test_a_text_of_the_maximum_length_is_a_value():
+    """A longer one is refused."""
+    spec, text = InputSpec("T", "BYTES", (1,)), "x" * 1_000_000
+
+    assert text == read(spec, InputSource.TYPED, text=text).value
+
+
 @pytest.mark.parametrize(
     "datatype", ["FP32", "FP16", "BF16", "INT8", "UINT8", "BOOL", "BYTES"]
 )
@@ -241,6 +248,13 @@ def test_an_array_is_read_without_executing_anything():
     assert "a.npy: float32 [1, 2], unchanged." == value.note
     refused = refusal(VECTOR, InputSource.FILE, upload=Upload("a.npy", objects))
     assert "a.npy is not a NumPy array" in refused
+
+
+def test_a_file_of_the_maximum_size_is_read():
+    """What it lacks is the reason then, not its size."""
+    reason = refusal(PHOTO, InputSource.FILE, upload=Upload("big", bytes(MAX_BYTES)))
+
+    assert "big is not a picture" in reason
 
 
 @pytest.mark.parametrize(
