@@ -20,6 +20,7 @@ from .over_grpc import CALL_S, Connection, connected, infer_request, values
 
 KINDS = [grpc.Compression.Gzip, grpc.Compression.Deflate]
 DESCRIPTOR = pb.ModelInferRequest.DESCRIPTOR
+RAW = pb.ModelInferRequest(raw_input_contents=[bytes(1 << 18)])
 EMPTY_INPUT, EMPTY_OUTPUT, EMPTY_RAW = b"\x2a\x00", b"\x32\x00", b"\x3a\x00"
 
 
@@ -127,6 +128,33 @@ def test_decompressed_bytes_and_fields_are_limited(compress, flood) -> None:
         tracemalloc.stop()
 
     assert peak <= max(MIN_BYTES, RATIO * len(data)) + (1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("message", "descriptor"),
+    [
+        (EMPTY_INPUT * 3_000, DESCRIPTOR),
+        (EMPTY_RAW * 12_000, DESCRIPTOR),
+        (RAW.SerializeToString(), DESCRIPTOR),
+        (b"\x7a\x00" * 40_000, DESCRIPTOR),
+        (b"\x7a\x00" * 40_000, None),
+    ],
+    ids=["inputs", "raw", "raw contents", "unknown", "no message"],
+)
+def test_a_message_within_the_limit_is_read(message: bytes, descriptor) -> None:
+    """A field costs what its kind does; bytes do not count as numbers."""
+    assert message == decompressed(gzip.compress(message), descriptor)
+
+
+@pytest.mark.parametrize(
+    ("field", "count"),
+    [(EMPTY_INPUT, 4_200), (EMPTY_RAW, 17_000), (b"\x7a\x00", 66_000)],
+    ids=["inputs", "raw", "unknown"],
+)
+def test_a_message_just_beyond_the_limit_is_refused(field: bytes, count: int) -> None:
+    """A nested message costs more than an empty text, and that more than a number."""
+    with pytest.raises(ReadLimitError):
+        decompressed(gzip.compress(field * count), DESCRIPTOR)
 
 
 @pytest.mark.parametrize(

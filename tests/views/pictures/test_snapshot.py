@@ -3,6 +3,8 @@
 import re
 from xml.etree import ElementTree
 
+from blsnb.printable import counted
+from blsnb.trace.events import CallFlag
 from blsnb.trace.lazy.call_fields import NAMES
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.pictures.svg import COLOURS
@@ -39,6 +41,21 @@ def test_the_title_of_the_picture_describes_the_run():
     assert (
         "invoice_pipeline · request 7f3a76.2 ms wall27 calls9 models3 errors" == title
     )
+
+
+def test_one_error_in_the_title_is_red_as_several_are():
+    """Its other facts are not."""
+    for count in (1, 2):
+        script = Script()
+        script.model("model")
+        for number in range(3):
+            flags = CallFlag.ERROR if number < count else 0
+            script.call(None, "model", 10 * number, 0, 0, 5, 0, flags)
+        drawn = ElementTree.fromstring(snapshot(script.trace()))
+        fills = {each.text: each.get("fill") for each in drawn.iter(f"{SVG}tspan")}
+
+        assert COLOURS["error"] == fills[counted(count, "error")]
+        assert COLOURS["fg2"] == fills["3 calls"]
 
 
 def test_every_model_is_a_box_and_every_row_is_named():
