@@ -150,6 +150,16 @@ def test_ctrl_c_ends_a_function_and_the_request(server):
     assert [[1, 2, 3]] == server.infer("leaf", X)["Y"].tolist()
 
 
+@pytest.mark.parametrize(("size", "shape"), [(8, (1, 1)), (0, (1,))])
+def test_a_number_of_a_function_has_each_axis_of_the_output(server, size, shape):
+    """That of batches, too, if the model has any."""
+    put(server, TENSORRT.replace("max_batch_size: 8", f"max_batch_size: {size}"))
+    server.standin("leaf", call=lambda inputs: {"Y": 7})
+    found = server.infer("leaf", {"X": np.ones(shape, np.float32)})["Y"]
+
+    assert (shape, 7) == (found.shape, found.item())
+
+
 def test_a_generator_can_stand_in_for_a_decoupled_model(server):
     """Each dict is a response; zeros are one response."""
     decoupled = "model_transaction_policy { decoupled: true }"

@@ -155,6 +155,24 @@ def test_a_retired_pool_still_serves_its_queue(pools):
     assert 1 == instance.finalized
 
 
+def test_an_instance_that_is_released_while_the_pool_retires_serves_its_queue(
+    pools, monkeypatch
+):
+    """A request that waits is older than the unload, and would wait forever."""
+    pool = pools.pool("a")
+    instance = begin(pool, a_request())
+    thread, taken = wait_in(pool, a_request())
+
+    # The other thread has not assigned yet what it released.
+    monkeypatch.setattr(pool, "_released", lambda: None)
+    pool.release(instance)
+    pool.retire()
+    thread.join(10)
+
+    assert [instance] == taken
+    assert 0 == instance.finalized
+
+
 def abandoned(pools: Pools) -> tuple[Any, Any]:
     """Return a pool whose only instance executes an ended request."""
     pool = pools.pool("a")
