@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -63,6 +64,19 @@ def test_foreign_text_is_escaped_and_one_line():
 
     assert "<script" not in html(page)
     assert "&lt;script&gt; x</summary>" in html(page)
+
+
+def test_a_page_is_well_formed():
+    """Notebooks drop or repair other markup, each in its own way."""
+    latency = Distribution("latency", "mean 2 ms", np.array([1.0, 3.0]), str)
+    page = EvaluationPage("m", ["2 rows"], [latency], [ROWS], [ROWS], ["late"])
+    elements = list(ElementTree.fromstring(html(page)).iter())
+
+    titles = [each for each in elements if each.tag == "h4"]
+    assert [{"style": "margin:8px 0 2px"}] == [each.attrib for each in titles]
+    cells = [each for each in elements if each.tag in ("td", "th")]
+    assert 12 == len(cells)
+    assert {("style",)} == {tuple(each.attrib) for each in cells}
 
 
 def test_columns_of_a_list_are_aligned():
