@@ -3,6 +3,8 @@
 import re
 from xml.etree import ElementTree
 
+import pytest
+
 from blsnb.printable import counted
 from blsnb.trace.events import CallFlag
 from blsnb.trace.lazy.call_fields import NAMES
@@ -56,6 +58,25 @@ def test_one_error_in_the_title_is_red_as_several_are():
 
         assert COLOURS["error"] == fills[counted(count, "error")]
         assert COLOURS["fg2"] == fills["3 calls"]
+
+
+@pytest.mark.parametrize(
+    ("trace", "state", "colour"),
+    [
+        (instant_run(), None, "output"),
+        (invoice_run(), None, "error"),
+        (running_run(), None, "running"),
+        (invoice_run(), "running", "running"),
+        (instant_run(), "cancelled", "fg3"),
+        (invoice_run(), "cancelled", "fg3"),
+    ],
+)
+def test_a_dot_has_the_colour_of_the_state(trace, state, colour):
+    """A failed call colours it once the run has ended."""
+    drawn = ElementTree.fromstring(snapshot(trace, state))
+    dot = next(drawn.iter(f"{SVG}circle"))
+
+    assert COLOURS[colour] == dot.get("fill")
 
 
 def test_every_model_is_a_box_and_every_row_is_named():
