@@ -158,9 +158,15 @@ def test_the_page_says_what_is_compared():
 
 
 def test_long_tables_of_a_page_name_the_whole_number():
-    """The first 20 rows are shown."""
-    page = comparison_page(evaluation(*["bad"] * 21).compare(evaluation(*[y(1)] * 21)))
+    """The first 20 rows are shown; the title of a whole table needs no number."""
+    whole, page = (
+        comparison_page(
+            evaluation(*["bad"] * count).compare(evaluation(*[y(1)] * count))
+        )
+        for count in (20, 21)
+    )
 
+    assert "Newly failed" == whole.tables[0].title
     assert "Newly failed, 20 of 21" == page.tables[0].title
     assert 20 == len(page.tables[0].rows)
     assert page.notes == [
