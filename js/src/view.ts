@@ -135,11 +135,9 @@ function connectLater(frame: Frame, store: Store): () => void {
   });
 }
 
-/** Cover the margin that JupyterLab has beside HTML, but not beside widgets. */
-function widen(host: HTMLElement): void {
-  const parent = host.parentElement;
-  if (parent?.classList.contains("jp-RenderedHTMLCommon"))
-    host.style.marginRight = `-${getComputedStyle(parent).paddingRight}`;
+/** Cover the margin that JupyterLab has beside HTML in wide windows, but not beside widgets. */
+function widen({ parentElement: parent }: HTMLElement): void {
+  if (parent?.classList.contains("jp-RenderedHTMLCommon")) parent.style.paddingRight = "0";
 }
 
 const lives = new WeakMap<WidgetModel, Live>();

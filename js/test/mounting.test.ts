@@ -179,7 +179,7 @@ test("a host of JupyterLab is made as wide as its output", () => {
   const { header, buffer } = encoded("run-h");
   view.mount(host, header, buffer);
 
-  assert.equal(host.style.marginRight, "-12px");
+  assert.equal(parent.style.paddingRight, "0px");
 });
 
 test("a document that was saved while its run executed gives way to the live view", () => {

@@ -64,6 +64,12 @@ def test_an_executed_export_is_interactive_without_a_network(
     expect(view.selected_rows).to_have_text([re.compile(f"^step{TIMES}5")])
     expect(view.inspector).to_contain_text("5 calls")
     expect(view.box("twice")).to_have_count(1)
+    # In narrow windows, as at a zoom of 200 %, outputs are rows of tables.
+    for width in (1000, 500):
+        page.set_viewport_size({"width": width, "height": 800})
+        output = page.locator(".jp-OutputArea-output:has(.blsnb-view)")
+        hidden = output.evaluate("(each) => each.scrollWidth - each.clientWidth")
+        assert 0 == hidden
     context.close()
 
 

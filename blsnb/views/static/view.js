@@ -6723,10 +6723,8 @@ function connectLater(frame, store) {
     if (!frame2.kernel) frame2.connect(kernelOf(store), known && selectedIn(known.model));
   });
 }
-function widen(host) {
-  const parent = host.parentElement;
-  if (parent?.classList.contains("jp-RenderedHTMLCommon"))
-    host.style.marginRight = `-${getComputedStyle(parent).paddingRight}`;
+function widen({ parentElement: parent }) {
+  if (parent?.classList.contains("jp-RenderedHTMLCommon")) parent.style.paddingRight = "0";
 }
 var lives = /* @__PURE__ */ new WeakMap();
 function initialize({ model }) {
