@@ -60,6 +60,7 @@ def _hidden() -> tuple[str, ...]:
         *_prefixes(Path(IPython.__file__).parent),
         f"{own}asyncio/",
         f"{own}concurrent/",
+        f"{own}contextlib.py",
         f"{own}threading.py",
         "<frozen ",
     )

@@ -446,6 +446,7 @@ def test_a_missing_output_shows_the_users_line_only(notebook):
         ("blsnb.load_run('none.blsrun')", "FileNotFoundError: [Errno 2] No such file"),
         ("blsnb.options.shw = 1", "AttributeError: unknown option 'shw'"),
         ("blsnb.Server(rate_limit='x')", "ValueError: rate_limit='x' is not valid"),
+        ("with blsnb.options.using(shw=1): pass", "unknown option 'shw'"),
     ],
 )
 def test_an_error_of_python_that_blsnb_raises_shows_the_users_line_only(
@@ -456,6 +457,7 @@ def test_an_error_of_python_that_blsnb_raises_shows_the_users_line_only(
     ran = notebook.run(f"import blsnb\n{call}")
 
     assert "blsnb/" not in ran.report
+    assert "contextlib" not in ran.report
     assert f"----> 2 {call}" in ran.report
     assert text in ran.report
     assert "/blsnb/" in notebook.run("%tb").report
