@@ -1,10 +1,12 @@
-"""Checks of the types of arguments that users pass to public functions."""
+"""Checks of arguments that users pass to public functions, and warnings to users."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import reprlib
+import sys
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Real
 from typing import Any, NoReturn
@@ -12,6 +14,8 @@ from urllib.parse import urlsplit
 
 _PATH = (str, os.PathLike)
 _MIN_SIMILARITY = 0.6
+_PASSED = ("blsnb", "IPython", "contextlib")
+"""Packages whose lines a warning does not show."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -180,3 +184,11 @@ def check_callable(**arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None and not callable(value):
             refuse(name, value, "a function")
+
+
+def warn_user(text: str) -> None:
+    """Warn at the line of the user's code, which called blsnb."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in _PASSED:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)

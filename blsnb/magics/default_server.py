@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from blsnb.arguments import warn_user
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
 
@@ -68,10 +68,9 @@ def _warn_of_late_settings() -> None:
     late = [name for name in _SETTINGS if seen[name] != getattr(options, name)]
     if late:
         named = " and ".join(f"blsnb.options.{name}" for name in late)
-        warnings.warn(
+        warn_user(
             f"{named} changed after the default server was made, and applies to the "
-            "next one only: blsnb.server().close() closes this one, with its models",
-            stacklevel=3,
+            "next one only: blsnb.server().close() closes this one, with its models"
         )
 
 

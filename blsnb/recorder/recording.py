@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, overload
 
-from blsnb.arguments import check_type
+from blsnb.arguments import check_type, warn_user
 from blsnb.errors import TraceError
 from blsnb.printable import printable
 from blsnb.results.run import Run
@@ -147,10 +146,9 @@ class Recording(Sequence[Run]):
             )
         rows = list(_rows_of(runs))
         if missing := len(runs) - len(rows):
-            warnings.warn(
+            warn_user(
                 f"{missing:,} of {len(runs):,} requests of {model!r} are left out: the "
-                "value of an input was not recorded",
-                stacklevel=2,
+                "value of an input was not recorded"
             )
         return rows
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blsnb.arguments import warn_user
 from blsnb.trace.capture import clock_of
 
 if TYPE_CHECKING:
@@ -48,5 +48,4 @@ def save_run(
     clock = clock_of(trace)
     left_out = run_file.save_run(trace, saved, error, path, budget_bytes, title, clock)
     if left_out:
-        # The third frame is the caller of Run.save.
-        warnings.warn(f"{path.name}: {left_out}", stacklevel=3)
+        warn_user(f"{path.name}: {left_out}")

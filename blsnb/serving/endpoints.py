@@ -6,11 +6,10 @@ import contextlib
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from blsnb.arguments import check_text, check_type
+from blsnb.arguments import check_text, check_type, warn_user
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.printable import printable
@@ -279,11 +278,10 @@ def serve(
     for name, port in {"http": http, "grpc": grpc, "metrics": metrics}.items():
         check_type(name, port, int | None, "a port number, such as 8000, or None")
     if not is_loopback(host):
-        warnings.warn(
+        warn_user(
             f"models are served on {host}: everybody who can reach this address can "
             "run them, and load other code into this process. Omit host to serve them "
-            "to this machine only.",
-            stacklevel=2,
+            "to this machine only."
         )
     if access is not None:
         check_type("access", access, Access, "a blsnb.serving.access.Access")

@@ -112,6 +112,20 @@ def test_a_setting_that_comes_too_late_is_reported_once(server):
     assert 3 == parts_of(default.server()).recorder.keep_runs
 
 
+@pytest.mark.parametrize(
+    "line", ["blsnb.infer('double', {'X': [1]})", "%triton models"]
+)
+def test_the_warning_of_a_late_setting_is_at_the_users_line(notebook, settings, line):
+    """No line of blsnb or IPython is shown for it."""
+    notebook.run(DOUBLE)
+    notebook.run("import blsnb; blsnb.options.keep_runs = 3")
+    with pytest.warns(UserWarning, match="changed after the default") as caught:
+        notebook.run(line)
+
+    [shown] = [each.filename for each in caught]
+    assert "/ipykernel_" in shown or "<ipython-input" in shown
+
+
 def test_closing_makes_room_for_a_new_one():
     """The old server and its folder are gone, and the new server is empty."""
     old = default.server()

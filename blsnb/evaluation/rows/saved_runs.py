@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from blsnb.arguments import warn_user
 from blsnb.errors import TraceError
 from blsnb.evaluation.rows.records import Records
 from blsnb.results.loaded_run import load_run
@@ -90,10 +90,9 @@ class RecordedRequests:
         if lacking and len(lacking) == self._count:
             raise lacking[0]
         if lacking:
-            warnings.warn(
+            warn_user(
                 f"{len(lacking):,} of {self._count:,} recorded requests are left out: "
-                f"{lacking[0]}",
-                stacklevel=2,
+                f"{lacking[0]}"
             )
 
 

@@ -23,7 +23,8 @@ def load_saved(*_: Any) -> None:
     parts = parts_of(server)
     for name, error in parts.folders.load_changed().items():
         _show_card(name, error.reason.strip() if error is not None else "")
-    show_followed()
+    # Not by the default server, which would warn of settings before the user's line.
+    parts.following.report = _show_outcome
     parts.following.poll()
 
 
