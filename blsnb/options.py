@@ -52,6 +52,8 @@ class Options:
         if name not in type(self).__dataclass_fields__:
             known = ", ".join(type(self).__dataclass_fields__)
             raise AttributeError(f"unknown option {name!r}; the options are {known}")
+        if value is not getattr(type(self), name):
+            _check(name, value)
         super().__setattr__(name, value)
 
     @contextlib.contextmanager
@@ -69,6 +71,9 @@ class Options:
         ------
         AttributeError
             An option is unknown.
+        TypeError, ValueError
+            A setting of displays is not valid. Settings of the default server are
+            checked when it starts.
         """
         before = {name: getattr(self, name, None) for name in settings}
         try:
@@ -79,6 +84,21 @@ class Options:
             for name, value in before.items():
                 if name in type(self).__dataclass_fields__:
                     setattr(self, name, value)
+
+
+def _check(name: str, value: object) -> None:
+    """Refuse an invalid setting that no server checks."""
+    # Deferred: most notebooks keep the defaults.
+    from blsnb.arguments import check_flags, check_numbers
+
+    if name in ("show", "notes", "embed_previews"):
+        check_flags(**{name: value})
+    elif name in ("log_verbose", "hang_notice_s"):
+        check_numbers(**{name: value})
+    elif name == "static" and value not in ("", "png"):
+        raise ValueError(
+            f"static={value!r} is not valid; expected 'png', or '' for none"
+        )
 
 
 options = Options()
