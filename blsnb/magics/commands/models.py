@@ -73,9 +73,7 @@ def unload(line: Line) -> ModelStatus:
     if more or not name:
         raise _usage_error("unload")
     server = default.server()
-    if name not in parts_of(server).repository.names():
-        known = ", ".join(parts_of(server).repository.names()) or "none"
-        raise UsageError(f"there is no model {name!r}; there are: {known}")
+    _check_known(name)
     server.unload(name)
     return server.model(name)
 
@@ -99,10 +97,19 @@ def print_log(line: Line) -> None:
         for each in list(default.server().log.lines)
         if each.model in names or not names
     ]
+    if names and not lines:
+        _check_known(names[0])
     left_out = len(lines) - _MAX_LOG_LINES
     if left_out > 0:
         print(f"… {left_out:,} earlier lines")
     print("\n".join(lines[-_MAX_LOG_LINES:]) or "Nothing has been logged.")
+
+
+def _check_known(name: str) -> None:
+    names = parts_of(default.server()).repository.names()
+    if name not in names:
+        known = ", ".join(names) or "none"
+        raise UsageError(f"there is no model {name!r}; there are: {known}")
 
 
 def run_of(word: str, namespace: Mapping[str, Any]) -> Run:

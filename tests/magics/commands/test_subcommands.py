@@ -255,7 +255,7 @@ def test_the_log_of_models_is_printed(double):
 
     assert "I double: in 1\n" == double.run("%triton log").stdout
     assert "I double: in 1\n" == double.run("%triton log double").stdout
-    assert "Nothing has been logged.\n" == double.run("%triton log other").stdout
+    assert "there is no model 'other'" in double.run("%triton log other").stderr
 
 
 def test_a_long_log_shows_its_end(double):
