@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { batchFacts } from "../src/facts/batching.ts";
 import type { Batching } from "../src/trace/header.ts";
+import { selectedBatch } from "../src/session/session.ts";
 import { call, traceOf } from "./fixture.ts";
 
 const FULL: Batching = [7, true, "largest size reached", "the largest size 3 was reached", [], 1];
@@ -76,6 +77,15 @@ test("why it was not taken along before leads to the call that was", () => {
 
   assert.deepEqual(facts?.apart, [{ words: "shape of X differs: [3]", call: 1 }]);
   assert.deepEqual([facts?.size, facts?.because], [1, "an instance was free"]);
+});
+
+test("the batch of a selected call is marked from two calls on", () => {
+  const pair = [0, 1].map((k) => call(0, 1, k, { execution: 7, batch: 2 }));
+  const trace = traceOf([call(-1, 0, 0), ...pair, call(0, 1, 9, { execution: 8 })]);
+  const marked = [1, 3].map((row) => [...selectedBatch({ kind: "call", call: row }, trace)]);
+
+  assert.deepEqual(marked, [[1, 2], []]);
+  assert.equal(selectedBatch({ kind: "model", model: 1 }, trace).size, 0);
 });
 
 test("a batch of another run leads nowhere, and many are counted", () => {

@@ -224,6 +224,25 @@ test("more models than boxes share one, whose list opens each of them", () => {
   story.equals("many");
 });
 
+test("sixty models have boxes of their own; the list of a shared one says how often each was called", () => {
+  const manyModels = (count: number): View => {
+    const models = Array.from({ length: count }, (_, k) => model(`m${k}`));
+    const calls = [call(-1, 0, 0, { compute_infer_us: 9000 })];
+    for (let k = 1; k < count; k++) calls.push(call(0, k, 100 * k, { compute_infer_us: 100 - k }));
+    calls.push(call(0, count - 1, 8000, { compute_infer_us: 1 }));
+    return shown(calls, { models, run: run() });
+  };
+  assert.ok(manyModels(60).box("m59"));
+  const view = manyModels(61);
+  view.click(view.box("+21 models"));
+
+  const links = [...view.root.querySelectorAll<HTMLElement>(".inspector button.link")];
+  assert.deepEqual(
+    [links[0], links[20]].map((each) => [...each.children].map((part) => part.textContent)),
+    [["m40", "60 µs"], ["m60 ×2", "41 µs"]],
+  );
+});
+
 test("a run that took no time is drawn with bars of a width that can be seen", () => {
   const view = shown([call(-1, 0, 0, { compute_infer_us: 0 })], { models: MODELS, run: run() });
   new Story(view.frame.element, { whole: true }).equals("instant");
