@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { same, Story } from "./drawing.ts";
-import { call, encode, model, Packer, type Call } from "./fixture.ts";
+import { call, encode, model, Packer, traceOf, type Call } from "./fixture.ts";
 import { nextFrame, penOf, point, press } from "./page.ts";
 import { View } from "./shown.ts";
+import { missingCalls } from "../src/inspector/inspectbaseline.ts";
 import type { Header, Run } from "../src/trace/header.ts";
 import { Store } from "../src/trace/store.ts";
 import { Flag } from "../src/trace/wire.ts";
@@ -241,6 +242,15 @@ test("sixty models have boxes of their own; the list of a shared one says how of
     [links[0], links[20]].map((each) => [...each.children].map((part) => part.textContent)),
     [["m40", "60 µs"], ["m60 ×2", "41 µs"]],
   );
+});
+
+test("calls that only the baseline has are named with their number", () => {
+  const baseline = traceOf([call(-1, 0, 0), call(0, 1, 1), call(0, 1, 2)], { models: MODELS });
+  const [one, two] = [[1], [1, 2]].map((calls) =>
+    missingCalls(baseline, calls).find((each) => each.tagName === "H3")?.textContent,
+  );
+
+  assert.deepEqual([one, two], ["reader", "reader ×2"]);
 });
 
 test("a run that took no time is drawn with bars of a width that can be seen", () => {
