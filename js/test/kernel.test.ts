@@ -44,6 +44,22 @@ async function settled(): Promise<void> {
   nextFrame();
 }
 
+test("an axis of two has a slider, and its place is shown; one of one has neither", () => {
+  const packer = new Packer();
+  const small = packer.data(new Uint8Array([0, 60, 120, 180, 254, 255]));
+  const sliders = [1, 2].map((size) => {
+    const view = new View(stored([entry("IN", { shape: [size, 2, 3], preview: grid(small, { index: [0] }) })], packer));
+    const labels = [...view.root.querySelectorAll(".slice input")].map((each) => each.getAttribute("aria-label"));
+    const text = view.find(".slice").textContent ?? "";
+    return [labels, text.includes("[0, …]"), text.includes("Other slices are in the kernel")];
+  });
+
+  assert.deepEqual(sliders, [
+    [[], false, false],
+    [["axis 0"], true, true],
+  ]);
+});
+
 test("each kind of tensor has its preview: numbers, heatmap, image, strings, nothing", () => {
   const packer = new Packer();
   const small = packer.data(new Uint8Array([0, 60, 120, 180, 254, 255]));
