@@ -6,6 +6,7 @@ import { mock, test } from "node:test";
 import { press } from "./page.ts";
 import type { Comm, CommMessage, KernelConnection, KernelMessage } from "../src/panel/link/lab.ts";
 import { Link, type About, type Row } from "../src/panel/link/link.ts";
+import { factsOf, type ModelRow } from "../src/panel/sections/modelrow.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
 const { Sidebar } = await import("../src/panel/sidebar.ts");
@@ -87,6 +88,16 @@ function model(name: string, rest: Row = {}): Row {
     ...{ standin: "", running: [], busy: 0, instances: 1, waiting: 0, ...rest },
   };
 }
+
+test("a row of a model says what is busy, what waits, and how many versions are served", () => {
+  const facts = [
+    {},
+    { versions: [1, 2] },
+    { busy: 1, instances: 2, waiting: 1, versions: [] },
+  ].map((rest) => factsOf(model("a", rest) as unknown as ModelRow));
+
+  assert.deepEqual(facts, [[], ["2 versions"], ["busy 1/2", "queue 1"]]);
+});
 
 test("a kernel without blsnb is asked again after each execution, and no comm is opened", async () => {
   const kernel = new FakeKernel();
