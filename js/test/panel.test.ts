@@ -306,7 +306,7 @@ test("the graph is drawn as an image with a button over each model, in the theme
   const asked = (): Row[] => current.sent.filter(({ type, name }) => type === "action" && name === "graph");
   for (const rows of [[], [model("m")]]) current.say({ v: 1, type: "models", seq: 1, whole: true, rows, removed: [] });
   const svg = new TextEncoder().encode('<svg x="1"/>');
-  const graph = { svg: [0, svg.length], size: [300, 100], box: [120, 40], places: [["m", 30, 10]], findings: [["m", "model.py:3", "no <model>", true]], others: 1, unlisted: 0 };
+  const graph = { svg: [0, svg.length], size: [300, 100], box: [120, 40], places: [["m", 30, 10]], findings: [["m", "model.py:3", "no <model>", true]], others: 1, unlisted: 1 };
   for (const count of [1, 2]) {
     assert.equal(asked().length, count);
     const { id, width } = asked().at(-1)!;
@@ -326,4 +326,5 @@ test("the graph is drawn as an image with a button over each model, in the theme
   spot.click();
   assert.deepEqual(acted, [["open", { model: "m" }]]);
   assert.equal(sidebar.node.querySelector(".findings li")!.textContent, "m (model.py:3): no <model>");
+  assert.match(sidebar.node.textContent!, /1 model without calls is not drawn. 1 finding is not listed./);
 });

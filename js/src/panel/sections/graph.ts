@@ -1,7 +1,7 @@
 /** The tab of the graph: which model may call which; a click on a model opens it. */
 
 import { h, setText } from "../../page/dom.ts";
-import { count, counted, messageOf } from "../../page/format.ts";
+import { counted, messageOf } from "../../page/format.ts";
 import { themeOf, watchTheme } from "../../page/theme.ts";
 import type { About, Drawing, Reply, Row } from "../link/link.ts";
 import type { Act } from "./models.ts";
@@ -72,7 +72,7 @@ export class Graph {
     const left = [
       places.length + others ? "" : "There are no models yet.",
       others > 0 ? `${counted(others, "model")} without calls ${others === 1 ? "is" : "are"} not drawn.` : "",
-      unlisted > 0 ? `${count(unlisted)} findings are not listed.` : "",
+      unlisted > 0 ? `${counted(unlisted, "finding")} ${unlisted === 1 ? "is" : "are"} not listed.` : "",
     ];
     setText(this.#note, left.filter(Boolean).join(" "));
   }
