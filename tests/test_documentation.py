@@ -121,7 +121,7 @@ def test_the_documentation_builds_with_its_tutorials_executed(tmp_path):
 
 def test_the_keys_of_the_view_are_those_that_its_help_lists():
     """The page has the same words in the same order."""
-    help_rows = (ROOT / "js" / "src" / "keys.ts").read_text(encoding="utf-8")
+    help_rows = (ROOT / "js/src/page/keys.ts").read_text(encoding="utf-8")
     listed = re.findall(r'^  \["(.+)", "(.+)"\],$', help_rows, re.MULTILINE)
     page = (ROOT / "docs" / "reference" / "view.md").read_text(encoding="utf-8")
 

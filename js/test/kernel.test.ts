@@ -172,6 +172,22 @@ test("a slider ends with the axis, and asks the kernel for the slice that it nam
   story.equals("slices");
 });
 
+test("a slider keeps its place when a kernel is connected, and the slice is asked of it", async () => {
+  const packer = new Packer();
+  const data = packer.data(new Uint8Array(6));
+  const view = new View(stored([entry("Y", { preview: grid(data) })], packer));
+  const slider = (): HTMLInputElement => view.root.querySelector<HTMLInputElement>("[type=range]")!;
+  slider().value = "1";
+  slider().dispatchEvent(new Event("input", { bubbles: true }));
+  const model = new FakeModel();
+  view.frame.connect(new Kernel(() => [model]), undefined);
+  assert.equal(slider().value, "1");
+  assert.deepEqual(
+    model.sent.map((each) => [each.type, "index" in each && each.index]),
+    [["slice", [1]], ["tensors", false]],
+  );
+});
+
 test("an answer that came too late is not shown in place of a newer one", async () => {
   const packer = new Packer();
   const data = packer.data(new Uint8Array(6));

@@ -3408,7 +3408,6 @@ var TensorList = class {
     this.#answers.clear();
     this.#fresh.clear();
     this.#pending.clear();
-    this.#slices.clear();
   }
   /** Return the tensors of a call; they are replaced when the kernel answers. */
   show(call) {

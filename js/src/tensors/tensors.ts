@@ -64,7 +64,6 @@ export class TensorList {
     this.#answers.clear();
     this.#fresh.clear();
     this.#pending.clear();
-    this.#slices.clear();
   }
 
   /** Return the tensors of a call; they are replaced when the kernel answers. */
