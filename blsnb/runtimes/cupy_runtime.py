@@ -32,7 +32,7 @@ _SUCCESS, _NOT_READY = 0, 600
 _LOST = (
     "The GPU no longer answers this process: an error such as an access to memory that "
     "is not allocated ends its use for good. Here all models share the kernel's "
-    "process: find the kernel that made the error (CUDA_LAUNCH_BLOCKING=1 in the "
+    "process: find the CUDA kernel that made the error (CUDA_LAUNCH_BLOCKING=1 in the "
     "environment shows its line), and restart the notebook's kernel. On Triton the "
     "processes of this model's instances are affected, until the model is loaded again."
 )

@@ -202,4 +202,4 @@ def test_texts_are_concatenated_as_on_triton() -> None:
 def test_a_policy_is_a_dict() -> None:
     """A list of names has no keys."""
     with pytest.raises(AttributeError, match="'list' object has no attribute 'keys'"):
-        config().set_model_transaction_policy(["decoupled"])  # type: ignore[arg-type]
+        config().set_model_transaction_policy(["decoupled"])
