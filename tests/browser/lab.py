@@ -134,7 +134,7 @@ class Lab:
 
     def restart_kernel(self) -> None:
         """Restart the kernel of the notebook, and wait for it."""
-        self.page.evaluate(f"{_PANEL}.sessionContext.restartKernel().then(() => 0)")
+        self.settle(f"{_PANEL}.sessionContext.restartKernel()")
         self.wait_for(IDLE)
 
     def open_without_kernel(self, name: str) -> None:
@@ -148,9 +148,16 @@ class Lab:
 
     def command(self, name: str, **arguments: Any) -> None:
         """Do what a menu does; it is waited for."""
+        self.settle("jupyterapp.commands.execute(...given)", [name, arguments])
+
+    def settle(self, promise: str, given: Any = None) -> None:
+        """Wait until a promise of the page is settled; what it gives is dropped.
+
+        The page keeps it: V8 may collect a promise for which only the debugging
+        protocol waits, and Playwright then fails.
+        """
         self.page.evaluate(
-            "([name, given]) => jupyterapp.commands.execute(name, given).then(() => 0)",
-            [name, arguments],
+            f"(given) => globalThis.settling = ({promise})?.then?.(() => 0)", given
         )
 
     def start(self) -> None:
@@ -190,23 +197,19 @@ class Lab:
 
     def shut_down_kernel(self) -> None:
         """End the kernel of the notebook, if it has one."""
-        self.page.evaluate(
-            f"{_PANEL}?.sessionContext?.shutdown?.()?.then(() => 0) ?? 0"
-        )
+        self.settle(f"{_PANEL}?.sessionContext?.shutdown?.()")
 
     def shut_down_kernels(self) -> None:
         """End the kernels of all notebooks of the server."""
         if self.page.evaluate(_IS_LOADED):
-            self.page.evaluate(
-                "jupyterapp.serviceManager.sessions.shutdownAll().then(() => 0)"
-            )
+            self.settle("jupyterapp.serviceManager.sessions.shutdownAll()")
 
     def _load(self) -> None:
         """Load JupyterLab, or load it again, with nothing open."""
         self._has_opened = True
         self.page.goto(self.server.front)
         self.wait_for("globalThis.jupyterapp?.restored")
-        self.page.evaluate("jupyterapp.restored.then(() => 0)")
+        self.settle("jupyterapp.restored")
 
     @property
     def has_kernel(self) -> bool:

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CONSOLE = "jupyterapp.shell.currentWidget"
 IS_IDLE = f"{CONSOLE}?.console?.sessionContext.session?.kernel?.status === 'idle'"
 PROMPT = f"{CONSOLE}.console.promptCell?.model.sharedModel.source"
-RUN = f"code => {CONSOLE}.console.inject(code).then(() => 0)"
+RUN = f"{CONSOLE}.console.inject(given)"
 
 
 def console_of(lab):
@@ -33,7 +33,7 @@ def test_the_panel_follows_a_console_and_types_into_its_prompt(lab):
 
     lab.command("console:run-forced")
     expect(panel.node).to_contain_text("There are no models yet")
-    lab.page.evaluate(RUN, DOUBLE)
+    lab.settle(RUN, DOUBLE)
     expect(panel.row("double").locator(".state")).to_have_text("ready")
     panel.act("double", "Edit")
     lab.wait_for(f"{PROMPT}.startsWith('%%triton_config double')")
@@ -61,7 +61,7 @@ def test_the_panel_follows_the_console_of_a_page_of_notebook_7(notebook7):
     page.wait_for_function(f"{PROMPT} === '%load_ext blsnb'")
     notebook7.command("console:run-forced")
     expect(panel.node).to_contain_text("There are no models yet")
-    page.evaluate(RUN, DOUBLE)
+    notebook7.settle(RUN, DOUBLE)
     expect(panel.row("double").locator(".state")).to_have_text("ready")
     panel.act("double", "Stats")
     typed = page.locator(".jp-CodeConsole-content")
