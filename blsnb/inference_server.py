@@ -227,7 +227,7 @@ class Server:
 
     def __repr__(self) -> str:
         parts = self._parts
-        return f"<Server: {'closed' if parts.lifetime.closed else parts.models}>"
+        return f"<Server: {'closed' if parts.lifetime.closed else parts.reports}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -519,7 +519,7 @@ class Server:
         A model that was removed is listed, as ``REMOVED``, while Ctrl-C has not ended
         it.
         """
-        return self._parts.models.statuses()
+        return self._parts.reports.statuses()
 
     def model(self, name: str) -> ModelStatus:
         """Return the status of a model: state, versions, inputs, outputs.
@@ -529,7 +529,7 @@ class Server:
         name
             Name of the model. The status of an unknown one has no versions.
         """
-        return self._parts.models.status(name)
+        return self._parts.reports.status(name)
 
     def index(self) -> list[dict[str, str]]:
         """Return Triton's repository index: a row for each version of each model.
@@ -540,7 +540,7 @@ class Server:
             Each with ``name``, and ``version``, ``state`` and ``reason`` where they
             apply.
         """
-        return self._parts.models.index()
+        return self._parts.reports.index()
 
     def graph(self) -> ModelGraph:
         """Return which model may call which, found without running any.
@@ -580,7 +580,7 @@ class Server:
         """
         from blsnb.form.form import Form
 
-        return Form(self, name, self._parts.models)
+        return Form(self, name, self._parts.reports)
 
     def config(self, name: str, *, version: int = -1) -> dict[str, Any]:
         """Return the configuration of a ready model, in Triton's JSON form.
@@ -595,7 +595,7 @@ class Server:
         InferenceError
             The model is not ready; the text is Triton's.
         """
-        return self._parts.models.config(name, version=version)
+        return self._parts.reports.config(name, version=version)
 
     def config_text(self, name: str, *, version: int = -1) -> str:
         """Return the completed configuration of a ready model as ``config.pbtxt``.
@@ -610,7 +610,7 @@ class Server:
         InferenceError
             The model is not ready; the text is Triton's.
         """
-        return self._parts.models.config_text(name, version=version)
+        return self._parts.reports.config_text(name, version=version)
 
     def watch(self, name: str) -> None:
         """Reload a model whenever a file of its folder is saved.

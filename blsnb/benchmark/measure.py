@@ -21,7 +21,7 @@ from blsnb.benchmark.samples import NOTHING, Counts, LoadRow, open_row_of, row_o
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
-from blsnb.parts.models import inference_error
+from blsnb.parts.model_reports import inference_error
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.printable import counted

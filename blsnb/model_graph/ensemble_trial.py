@@ -77,7 +77,7 @@ def try_as_ensemble(parts: ServerParts, name: str) -> EnsembleTrial:
 
 def _free_name(parts: ServerParts, name: str) -> str:
     found, number = f"{name}_ensemble", 2
-    while parts.models.exists(found):
+    while parts.reports.exists(found):
         found, number = f"{name}_ensemble_{number}", number + 1
     return found
 

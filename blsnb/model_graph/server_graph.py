@@ -39,7 +39,7 @@ def _source(parts: ServerParts, name: str) -> RepositoryModel:
             config = directory.config()
         except ModelConfigError as error:
             config, config_error = ModelConfig(), str(error)
-    status = parts.models.status(name)
+    status = parts.reports.status(name)
     folder = version_folder(directory, config)
     return RepositoryModel(
         config,

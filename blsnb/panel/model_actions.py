@@ -74,7 +74,7 @@ def _open(host: Host, name: str, buffer: Buffer) -> Message:
     """Return where the model is written: a cell, or a file of its folder."""
     parts = parts_of(host.server())
     place: Message = {"model": name, "cell": "", "file": ""}
-    origin = parts.models.status(name).origin
+    origin = parts.reports.status(name).origin
     if origin.startswith("cell "):
         # The newest cell has the text that serves.
         place["cell"] = origin.rpartition("cell ")[2]

@@ -42,14 +42,14 @@ class ModelRows:
         key = _key(parts, name)
         if name not in self._rows or self._keys[name] != key:
             self._keys[name] = key
-            self._rows[name] = model_row(parts.models.status(name))
+            self._rows[name] = model_row(parts.reports.status(name))
 
     def _read_by_turns(self, parts: ServerParts, names: list[str]) -> None:
         end_ns = self._clock() + _LOOK_NS
         for _ in names:
             self._turn = (self._turn + 1) % len(names)
             name = names[self._turn]
-            self._rows[name] = model_row(parts.models.status(name))
+            self._rows[name] = model_row(parts.reports.status(name))
             if self._clock() >= end_ns:
                 return
 
@@ -73,7 +73,7 @@ def _key(parts: ServerParts, name: str) -> Hashable:
     """Return a value that differs after a load, an unload or a failure."""
     catalog = parts.engine.catalog
     serving = tuple(map(id, catalog.versions(name).values()))
-    failure = parts.models.newer_failure(name)
+    failure = parts.reports.newer_failures.get(name, "")
     return tuple(catalog.states(name).items()), serving, failure
 
 

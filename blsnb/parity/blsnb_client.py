@@ -45,7 +45,7 @@ class BlsnbClient:
 
     def standins(self) -> Mapping[str, str]:
         """Return, by model name, the kinds of the stand-ins in use."""
-        models = self._parts.models.statuses()
+        models = self._parts.reports.statuses()
         return {each.name: each.standin for each in models if each.standin}
 
     def message(self, request: ClientRequest) -> RequestMessage:

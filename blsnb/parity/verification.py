@@ -75,7 +75,7 @@ def compare(
     check_numbers(atol=atol, rtol=rtol, timeout_s=timeout_s)
     check_flags(install=install)
     check_callable(progress=progress)
-    if not parts.models.exists(model_name):
+    if not parts.reports.exists(model_name):
         known = ", ".join(parts.repository.names()) or "none"
         raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")
     verification = Verification(

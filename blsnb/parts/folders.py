@@ -42,7 +42,7 @@ class Folders:
         """Reload a model whenever a file of its folder is saved."""
         self._models.lifetime.check_open()
         # Raises unless the model serves.
-        self._models.config_text(name)
+        self._models.reports.config_text(name)
         self._models.changed_files.watch(name)
 
     def unwatch(self, name: str) -> None:
@@ -103,12 +103,12 @@ class Folders:
         """Load a model of a folder; return its status, with the error, if any."""
         directory = self._models.repository.directory(name)
         if directory is not None and directory.path.parent != folder:
-            return replace(self._models.status(name), reason=_HIDDEN)
+            return replace(self._models.reports.status(name), reason=_HIDDEN)
         try:
             return self._models.load(name)
         except ModelLoadError as error:
             return replace(
-                self._models.status(name),
+                self._models.reports.status(name),
                 reason=error.reason or error.message,
                 advice=error.advice,
             )
@@ -195,7 +195,7 @@ class Folders:
         for name in derivations.names() if names is None else dict.fromkeys(names):
             derived = derivations.get(name)
             if derived is not None and (edits := derived.edits()):
-                cell = self._models.status(name).origin or "cell"
+                cell = self._models.reports.status(name).origin or "cell"
                 found.append(ChangedModel(name, cell, derived, edits))
         return found, notes
 

@@ -12,7 +12,7 @@ from blsnb.engine.engine import Engine
 from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.request.validation import RequestError
 from blsnb.parts.lifetime import ServerLifetime
-from blsnb.parts.models import inference_error
+from blsnb.parts.model_reports import inference_error
 
 if TYPE_CHECKING:
     from blsnb.dashboard.monitor import Monitor

@@ -20,15 +20,16 @@ from blsnb.parts.devices import Devices, choose_runtime
 from blsnb.parts.exporter import Exporter, RequestSampler
 from blsnb.parts.folders import Folders
 from blsnb.parts.following import Following
-from blsnb.parts.implied_configs import ImpliedConfigs
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.measurements import Measurements
+from blsnb.parts.model_reports import ModelReports
 from blsnb.parts.models import Models
 from blsnb.parts.readers import Readers
 from blsnb.parts.requests import ClientRequests
 from blsnb.parts.settings import ServerSettings
 from blsnb.parts.stand_ins import ModelStandIns
 from blsnb.repository.repository import ModelRepository
+from blsnb.results.implied_configs import ImpliedConfigs
 from blsnb.trace.recorder import Recorder
 
 
@@ -43,6 +44,7 @@ class ServerParts(NamedTuple):
     changed_files: ChangedFiles
     log: ModelLog
     models: Models
+    reports: ModelReports
     folders: Folders
     readers: Readers
     following: Following
@@ -122,9 +124,8 @@ def _make(given: ServerSettings) -> ServerParts:
     changed_files = ChangedFiles(control, repository, log.note)
     lifetime = ServerLifetime(given.exit_timeout_s)
     implied_configs = ImpliedConfigs(engine.catalog, repository, recorder)
-    models = Models(
-        engine, control, repository, changed_files, lifetime, implied_configs
-    )
+    reports = ModelReports(engine, control, repository, implied_configs)
+    models = Models(engine, control, repository, changed_files, lifetime, reports)
     readers = Readers(engine, lifetime)
     requests = ClientRequests(engine, readers)
     following = Following(models, readers, log.note)
@@ -137,6 +138,7 @@ def _make(given: ServerSettings) -> ServerParts:
         changed_files=changed_files,
         log=log,
         models=models,
+        reports=reports,
         folders=Folders(models, following),
         readers=readers,
         following=following,

@@ -69,7 +69,7 @@ class ModelStandIns:
                     f"{name!r}: write it (%%triton_config {name}), or import it."
                 )
             raise
-        return self._models.status(name)
+        return self._models.reports.status(name)
 
     @contextlib.contextmanager
     def loaded(self, name: str, **how: Any) -> Iterator[ModelStatus]:

@@ -18,7 +18,7 @@ from blsnb.engine.scheduling.resource_admission import parse_rate_limit
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import BlsnbError
 from blsnb.model.config import ModelConfig
-from blsnb.parts.models import inference_error
+from blsnb.parts.model_reports import inference_error
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_size

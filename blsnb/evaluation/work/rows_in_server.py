@@ -10,7 +10,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.errors import BlsnbError, InferenceError, ServerClosedError
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult
 from blsnb.evaluation.work.row_shapes import RowRequest, RowShapes
-from blsnb.parts.models import inference_error
+from blsnb.parts.model_reports import inference_error
 from blsnb.parts.requests import ClientRequest, client_request
 from blsnb.parts.server_parts import ServerParts
 from blsnb.request_fields import (

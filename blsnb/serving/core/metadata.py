@@ -107,5 +107,5 @@ def refuse_repository_name(repository: str) -> None:
 
 def index_rows(parts: ServerParts, *, ready: bool) -> list[dict[str, Any]]:
     """Return the rows of the index; with `ready`, only those of ready versions."""
-    rows: list[dict[str, Any]] = parts.models.index()
+    rows: list[dict[str, Any]] = parts.reports.index()
     return [row for row in rows if not ready or row.get("state") == "READY"]

@@ -82,7 +82,7 @@ def test_an_override_travels_as_it_serves(server: Server, tmp_path: Path) -> Non
     copy = copy_server(parts_of(server), "double", tmp_path)
     opened = copy.open(tmp_path)
     try:
-        assert opened.models.config("double")["max_batch_size"] == 4
+        assert opened.reports.config("double")["max_batch_size"] == 4
     finally:
         opened.lifetime.close()
 
