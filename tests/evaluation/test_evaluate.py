@@ -176,11 +176,23 @@ def test_counts_and_times_of_each_model_are_exact(double):
 def test_a_row_without_the_batch_axis_gets_it(server):
     """Its outputs lack the axis, too; a row with it keeps it."""
     server.define("double", models.DOUBLE, config=models.BATCHING)
-    rows = [{"X": x(1, 2)}, {"X": x(3, 4)[None]}, {"X": [5.0, 6.0]}]
+    values = [x(1, 2), x(3, 4)[None], [5.0, 6.0], (7.0, 8.0), range(2)]
 
-    outputs = server.evaluate("double", rows).outputs["Y"]
+    outputs = server.evaluate("double", [{"X": each} for each in values]).outputs["Y"]
 
-    assert [(2,), (1, 2), (2,)] == [output.shape for output in outputs]
+    assert [(2,), (1, 2), (2,), (2,), (2,)] == [output.shape for output in outputs]
+
+
+def test_a_ragged_list_fails_its_row_only(server):
+    """The error names the input."""
+    server.define("double", models.DOUBLE, config=models.BATCHING)
+    rows = [{"X": [1.0, 2.0]}, {"X": [[1.0], [2.0, 3.0]]}, {"X": [3.0, 4.0]}]
+
+    evaluation = server.evaluate("double", rows)
+
+    ((number, (code, text)),) = evaluation.errors.items()
+    assert (1, "INVALID_ARG") == (number, code)
+    assert text.startswith("input 'X' is FP32, and list '[[1.0], [2.0, 3.0]]'")
 
 
 def test_rows_are_stacked_on_request(server):

@@ -97,10 +97,10 @@ def _are_single(values: Iterable[Any]) -> bool:
 
 
 def _plain(value: Any, is_flat: bool) -> Any:
-    """Return a value as Arrow takes it: a single element, or a flat list."""
+    """Return a value as Arrow takes it: a single element, or a flat array."""
     if isinstance(value, np.ndarray):
         flat = value.reshape(-1)
-        return flat.tolist() if is_flat else flat[0]
+        return flat if is_flat else flat[0]
     if isinstance(value, list):
         return [_plain(each, is_flat) for each in value]
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -111,8 +112,7 @@ class RowShapes:
         added = [
             name
             for name, value in inputs.items()
-            if isinstance(value, np.ndarray | list)
-            and np.ndim(value) == ranks.get(name, -1)
+            if _rank(value) == ranks.get(name, -1)
         ]
         if added:
             inputs = {
@@ -154,9 +154,18 @@ def stacked(requests: Sequence[RowRequest]) -> RowRequest:
     )
 
 
+def _rank(value: Any) -> int | None:
+    """Return the number of axes; None for a scalar, and for a ragged list."""
+    if not isinstance(value, np.ndarray | list | tuple | range):
+        return None
+    with contextlib.suppress(ValueError):
+        return np.ndim(value)
+    return None
+
+
 def _with_axis(value: Any) -> Any:
     # A list takes the configured datatype when it becomes a tensor.
-    return [value] if isinstance(value, list) else value[None]
+    return value[None] if isinstance(value, np.ndarray) else [value]
 
 
 def _size(inputs: Mapping[str, Any]) -> int:

@@ -51,6 +51,17 @@ def test_an_arrow_column_of_streams_has_lists_where_responses_differ(arrow):
     assert [[[0.0], [0.0, 1.0]], [[0.0]]] == column.to_pylist()
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint8, np.uint64, bool])
+def test_an_arrow_column_of_lists_has_the_type_of_the_output(arrow, dtype):
+    """Also for numbers that no signed integer holds, and for empty outputs."""
+    whole = np.issubdtype(dtype, np.integer)
+    output = np.array([np.iinfo(dtype).max if whole else 1, 0], dtype)
+    column = table_of(to_arrow, [output, np.empty(0, dtype), None])
+
+    assert arrow.list_(arrow.from_numpy_dtype(dtype)) == column.type
+    assert [output.tolist(), [], None] == column.to_pylist()
+
+
 def test_single_elements_are_values(pandas, arrow):
     """A class of each row is a column of numbers."""
     classes = [np.array([4]), np.array([[7]])]
