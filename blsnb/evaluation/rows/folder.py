@@ -37,12 +37,20 @@ def folder_records(folder: Path, loader: Loader) -> Records:
 
     def read() -> Iterator[Mapping[str, Any]]:
         for file in files:
-            row = loader(file)
+            row = _loaded(loader, file)
             if not isinstance(row, Mapping):
                 refuse(f"the loaded row of {file.name}", row, "a dict of inputs")
             yield {"path": str(file.relative_to(base)), **row}
 
     return Records(read, len(files), lambda: _digest(base, files))
+
+
+def _loaded(loader: Loader, file: Path) -> Mapping[str, Any]:
+    try:
+        return loader(file)
+    except Exception as error:
+        error.add_note(f"the loader was called with {str(file)!r}")
+        raise
 
 
 def _files(folder: Path) -> tuple[Path, list[Path]]:

@@ -208,7 +208,8 @@ def _file_records(path: Path, model_name: str) -> Records:
         case ".blsrun":
             return run_records([path], model_name)
     raise ValueError(
-        f"{str(path)!r} has no rows that are known; expected .parquet, .npz or .blsrun"
+        f"{str(path)!r} has no rows in a known format; expected .parquet, .npz or "
+        ".blsrun; read others yourself, such as with pandas.read_csv"
     )
 
 

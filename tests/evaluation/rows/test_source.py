@@ -151,6 +151,20 @@ def test_the_digest_of_a_folder_changes_with_its_files(tmp_path):
     assert before != digest()
 
 
+def test_an_error_of_a_loader_names_the_file(tmp_path):
+    """Among thousands of files, the user looks for the broken one."""
+    for name in ("1.txt", "2.txt"):
+        (tmp_path / name).write_text(name[0])
+
+    def load(path):
+        return {"X": 1 / (int(path.read_text()) - 2)}
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        list(row_source((tmp_path, load), ["X"]))
+    broken = str(tmp_path / "2.txt")
+    assert [f"the loader was called with {broken!r}"] == caught.value.__notes__
+
+
 def test_a_loader_returns_a_dict(tmp_path):
     """The error names the file."""
     (tmp_path / "a.bin").touch()
