@@ -239,9 +239,8 @@ class Calibration:
             )
         if world != self.world:
             raise ValueError(
-                f"the calibration is of the world {self.world!r} "
-                f"({WORLDS[self.world]}), and target={world!r} is another one "
-                f"({WORLDS[world]}); expected a calibration of that world"
+                f"the calibration is for target={self.world!r} ({WORLDS[self.world]}); "
+                f"expected one for target={world!r} ({WORLDS[world]})"
             )
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from _thread import interrupt_main
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -252,27 +253,44 @@ def test_a_calibration_of_another_world_is_refused(server):
     model = CalibratedModel(config("double"), {1: [waits(10)]})
     made = Calibration("double", HERE, {"double": model}, 2.0)
 
-    with pytest.raises(ValueError, match=r"world 'here'.*target='triton'"):
+    with pytest.raises(
+        ValueError, match=r"target='here' .* expected one for target='triton'"
+    ):
         server.plan("double", X, rate=1, p99_ms=1, target=TRITON, calibration=made)
+
+
+RECORDED = SimpleNamespace(unattributed=())
+"""Looks like a recording."""
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"target": "there"}, "target='there' is not valid; expected 'here' or"),
-        ({"recording": []}, "a recording is of the world 'triton'"),
+        ({"recording": RECORDED}, "target='here' .* is not valid for a recording"),
+        ({"recording": "folder"}, "recording='folder' is not valid; expected what"),
         ({"target": TRITON, "computing": {"m": 1}}, "with a recording"),
         (
-            {"target": TRITON, "computing": {"m": 2}, "recording": []},
+            {"target": TRITON, "computing": {"m": 2}, "recording": RECORDED},
             "shares from 0 to 1",
         ),
+        (
+            {"target": TRITON, "computing": {"m": "1"}, "recording": RECORDED},
+            "'m'.='1' is not valid; expected a share from 0 to 1",
+        ),
+        ({"instances": 2}, "instances=2 is not valid; expected numbers by model"),
+        ({"instances": {"m": 2}}, "'m'.=2 is not valid; expected a list of numbers"),
+        ({"instances": {"m": []}}, "'m'.=.. is not valid; expected one or more"),
+        ({"delay_us": {"m": [-1]}}, "expected one or more whole numbers of at least 0"),
+        ({"batch": {"m": [True]}}, "'m'.=.True. is not valid; expected one or more"),
+        ({"calibration": 5}, "calibration=5 is not valid; expected the calibration of"),
     ],
 )
-def test_arguments_of_a_world_are_checked(server, options, text):
+def test_arguments_of_a_plan_are_checked(server, options, text):
     """Before anything is measured."""
     server.define("double", DOUBLE, config=CONFIG)
 
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises((ValueError, TypeError), match=text):
         server.plan("double", X, rate=1, p99_ms=1, **options)
 
 

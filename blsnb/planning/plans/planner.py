@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -75,6 +75,8 @@ def plan(
     configs = _reached(parts, request, mix)
     compared = options(configs, instances, delay_us, batch)
     live = LiveModels(parts, tuple(configs))
+    expected = "the calibration of a plan, plan.calibration"
+    check_type("calibration", calibration, Calibration | None, expected)
     if calibration is not None:
         calibration.check(world.name, request.model_name)
     found = calibration or ended_once(
@@ -205,12 +207,17 @@ def _check_positive(**numbers: Any) -> None:
 def _check_choices(name: str, choices: Any, least: int) -> None:
     check_type(name, choices, Mapping, "numbers by model, such as {'a': [1, 2]}")
     for model, values in choices.items():
-        for value in values:
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(
-                    f"{name}={{{model!r}: {values!r}}} is not valid; expected whole "
-                    f"numbers of at least {least}"
-                )
+        argument = f"{name}[{model!r}]"
+        check_type(argument, values, Collection, "a list of numbers, such as [1, 2]")
+        if not values or not all(_is_whole(value, least) for value in values):
+            raise ValueError(
+                f"{argument}={values!r} is not valid; expected one or more whole "
+                f"numbers of at least {least}"
+            )
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _ignore(share: float, words: str) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
-from blsnb.arguments import check_mapping, check_text
+from blsnb.arguments import check_mapping, check_text, check_type, refuse
 from blsnb.backends.remote_messages import netloc_of
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
@@ -76,8 +77,11 @@ def world_of(
         raise ValueError(
             f"target={target!r} is not valid; expected {HERE!r} or {TRITON!r}"
         )
+    if recording is not None and not hasattr(recording, "unattributed"):
+        refuse("recording", recording, "what blsnb.load_recording(folder) returns")
     check_mapping(computing=computing)
     for name, share in computing.items():
+        check_type(f"computing[{name!r}]", share, Real, "a share from 0 to 1")
         if recording is None or not 0 <= share <= 1:
             raise ValueError(
                 f"computing={{{name!r}: {share!r}}} is not valid; expected shares from "
@@ -91,9 +95,8 @@ def world_of(
         return RealWorld(parts, request, recording=recording, computing=computing)
     if recording is not None:
         raise ValueError(
-            f"a recording is of the world {TRITON!r} ({WORLDS[TRITON]}), and "
-            f"target={target!r} is another one ({WORLDS[HERE]}); pass "
-            f"target={TRITON!r}"
+            f"target={target!r} ({WORLDS[target]}) is not valid for a recording; "
+            f"expected {TRITON!r} ({WORLDS[TRITON]})"
         )
     return OwnWorld(parts, request, opened)
 
