@@ -32,12 +32,12 @@ _IS_CLEAR = """globalThis.jupyterapp !== undefined
     && [...jupyterapp.shell.widgets("main")].every((each) => !each.context)"""
 _IS_LOADED = "globalThis.jupyterapp !== undefined"
 # A disposed document is neither saved nor asked about.
-CLEAR = """async () => {
+_CLEAR = """(async () => {
     if (globalThis.jupyterapp === undefined) return;
     await jupyterapp.commands.execute(
         "apputils:change-theme", { theme: "JupyterLab Light" });
     for (const each of [...jupyterapp.shell.widgets("main")]) each.dispose();
-}"""
+})()"""
 # Views find one another's code and kernels there.
 _FORGET = """() => {
     for (const key of Object.getOwnPropertySymbols(globalThis))
@@ -47,16 +47,29 @@ _POLL_MS = 50
 _PATIENCE_S = 120
 """How long a notebook may run on a machine with other work."""
 # JupyterLab rejects a scroll that another one replaces, as one to an inserted cell.
-_SCROLL = f"""async (index) => {{
+_SCROLL = f"""(async (index) => {{
     const notebook = {_PANEL}.content;
     notebook.activeCellIndex = index;
     const scroll = () => notebook.scrollToItem(index, "start");
     await scroll().catch(scroll);
-}}"""
+}})(given)"""
 _OUTPUT_ERRORS = f"""() => {_PANEL}.content.widgets
     .flatMap((cell) => cell.model.outputs?.toJSON() ?? [])
     .filter((output) => output.output_type === "error")
     .map((output) => output.evalue)"""
+
+
+def clear(page: Page) -> None:
+    """Close all that is open in a page of JupyterLab."""
+    _settle(page, _CLEAR)
+
+
+def _settle(page: Page, promise: str, given: Any = None) -> None:
+    # The page keeps it: V8 may collect a promise for which only the debugging protocol
+    # waits, and Playwright then fails.
+    page.evaluate(
+        f"(given) => globalThis.settling = ({promise})?.then?.(() => 0)", given
+    )
 
 
 class Lab:
@@ -151,14 +164,8 @@ class Lab:
         self.settle("jupyterapp.commands.execute(...given)", [name, arguments])
 
     def settle(self, promise: str, given: Any = None) -> None:
-        """Wait until a promise of the page is settled; what it gives is dropped.
-
-        The page keeps it: V8 may collect a promise for which only the debugging
-        protocol waits, and Playwright then fails.
-        """
-        self.page.evaluate(
-            f"(given) => globalThis.settling = ({promise})?.then?.(() => 0)", given
-        )
+        """Wait until a promise of the page is settled; what it gives is dropped."""
+        _settle(self.page, promise, given)
 
     def start(self) -> None:
         """Start to run all cells."""
@@ -182,7 +189,7 @@ class Lab:
         """Run one cell, which may not have run before, and wait for it."""
         cell = f"{_PANEL}.content.widgets[{index}].model"
         before = self.page.evaluate(f"{cell}.executionCount ?? 0")
-        self.page.evaluate(_SCROLL, index)
+        self.settle(_SCROLL, index)
         self.command("notebook:run-cell")
         self.wait_for(
             f"({cell}.executionCount ?? 0) > {before}"
@@ -228,7 +235,7 @@ class Lab:
 
     def cell(self, index: int) -> Locator:
         """A cell, scrolled into view: others need not be in the page."""
-        self.page.evaluate(_SCROLL, index)
+        self.settle(_SCROLL, index)
         shown = ".jp-NotebookPanel:not(.lm-mod-hidden)"
         cell = self.page.locator(
             f'{shown} .jp-Cell[data-windowed-list-index="{index}"]'

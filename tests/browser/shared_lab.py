@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from playwright.sync_api import Page, ViewportSize
 
 from .console import Console
-from .lab import CLEAR, Lab
+from .lab import Lab, clear
 from .lab_server import LabServer
 
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
@@ -52,7 +52,7 @@ class SharedLab:
         try:
             lab.shut_down_kernels()
             for opened in self._pages.values():
-                opened.evaluate(CLEAR)
+                clear(opened)
         except BaseException:
             self.close()
             raise
