@@ -200,7 +200,7 @@ def model_flags() -> Flags:
     flags = Flags("%%triton_model", _MODEL_TEXT, _MODEL_NOTES)
     add = flags.add_argument
     add("name", metavar="NAME", help="name of the model")
-    add("--version", type=_positive, default=1, metavar="N", help="version (1)")
+    add("--version", type=_version, default=1, metavar="N", help="version (1)")
     add(
         "--config",
         metavar="NAME_OR_PATH",
@@ -249,10 +249,10 @@ def model_flags() -> Flags:
     return flags
 
 
-def _positive(text: str) -> int:
+def _version(text: str) -> int:
     number = int(text)
-    if not 1 <= number <= MAX_VERSION:
+    if not 0 <= number <= MAX_VERSION:
         raise argparse.ArgumentTypeError(
-            f"version {number} is not valid; versions are from 1 to {MAX_VERSION:,}"
+            f"version {number} is not valid; versions are from 0 to {MAX_VERSION:,}"
         )
     return number

@@ -13,7 +13,7 @@ from blsnb.model.text import json_form
 from blsnb.model.text import text_format as text
 from blsnb.model.text.schema import data_type_name, new_message, schema
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
 
 
@@ -81,7 +81,8 @@ class ModelConfig:
         return schema().ModelConfig.FromString(self.wire)
 
     def __repr__(self) -> str:
-        counts = f"{len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        inputs, outputs = len(self.inputs), len(self.outputs)
+        counts = f"{counted(inputs, 'input')}, {counted(outputs, 'output')}"
         return f"<ModelConfig {printable(self.name) or '(no name)'}: {counts}>"
 
     @cached_property

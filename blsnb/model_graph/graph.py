@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blsnb.model_graph.finding import Finding
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,12 @@ class ModelGraph:
 
     def __repr__(self) -> str:
         known = sum(model.is_known for model in self.models)
-        return (
-            f"<ModelGraph: {known} models, {len(self.calls)} calls, "
-            f"{len(self.findings)} findings>"
-        )
+        models, calls = counted(known, "model"), counted(len(self.calls), "call")
+        findings = counted(len(self.findings), "finding")
+        return f"<ModelGraph: {models}, {calls}, {findings}>"
 
     def __str__(self) -> str:
-        lines = [f"{len(self.models)} models"]
+        lines = [counted(len(self.models), "model")]
         for number, model in enumerate(self.models):
             calls = [call for call in self.calls if call.source == number]
             lines += [f"{printable(model.name)} -> {self._called(c)}" for c in calls]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from blsnb.arguments import did_you_mean
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import Creator, OwnedFolder, sweep, unique
+from blsnb.printable import counted
 from blsnb.repository.change import Change, Files
 from blsnb.repository.directory import ModelDirectory, folders_in
 from blsnb.repository.imported.derivations import Derivations
@@ -62,7 +63,7 @@ class ModelRepository:
         self.derivations = Derivations(self.private_root)
 
     def __repr__(self) -> str:
-        return f"<ModelRepository: {len(self.names())} models>"
+        return f"<ModelRepository: {counted(len(self.names()), 'model')}>"
 
     @property
     def folders(self) -> tuple[Path, ...]:

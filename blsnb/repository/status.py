@@ -125,12 +125,13 @@ class ModelStatus:
 
     def __repr__(self) -> str:
         versions = ",".join(map(str, self.versions)) or "-"
-        flow = f"{', '.join(self.inputs)} -> {', '.join(self.outputs)}"
+        flow = f": {', '.join(self.inputs)} -> {', '.join(self.outputs)}"
+        shown = flow if self.inputs or self.outputs else ""
         took = f", loaded in {self.load_s * 1e3:.1f} ms" if self.load_s else ""
         state = self.state
         if self.standin:
             state += f" (stand-in: {self.standin})"
-        return printable(f"<{self.name} version {versions} {state}: {flow}{took}>")
+        return printable(f"<{self.name} version {versions} {state}{shown}{took}>")
 
 
 def status_of(

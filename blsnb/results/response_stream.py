@@ -9,7 +9,7 @@ from blsnb.engine.request.reader import Reader
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.results.response import Response
 from blsnb.results.run import Run
 from blsnb.trace.responses import Ends
@@ -51,7 +51,7 @@ class Stream(Iterator[Response]):
 
     def __repr__(self) -> str:
         name = printable(self._model_name)
-        return f"<Stream of {name}: {self._read.count} responses read>"
+        return f"<Stream of {name}: {counted(self._read.count, 'response')} read>"
 
     def __del__(self) -> None:
         reader = getattr(self, "_reader", None)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blsnb.clock.pausing_clock import Pause
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.request_fields import RequestFields, spelled
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.tensors.ref import TensorRef
@@ -176,7 +176,8 @@ class Trace:
     """The OpenTelemetry context that its client sent; not part of a run file."""
 
     def __repr__(self) -> str:
-        counts = f"{len(self.spans)} calls, {len(self.models)} models"
+        calls, models = len(self.spans), len(self.models)
+        counts = f"{counted(calls, 'call')}, {counted(models, 'model')}"
         return printable(f"<Trace {self.run_id} {self.title}: {counts}>")
 
     def row_of(self, call: int) -> int:

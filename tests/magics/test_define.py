@@ -81,6 +81,14 @@ def test_options_are_the_configuration(notebook):
     assert (folder() / "3" / "model.py").is_file()
 
 
+def test_version_0_is_a_version(notebook):
+    """As a folder of Triton's repository may have this name."""
+    notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --version 0"))
+
+    assert (0,) == default.server().model("double").versions
+    assert (folder() / "0" / "model.py").is_file()
+
+
 def test_changed_options_replace_the_old_ones(notebook):
     """An option conflicts with the user's configuration, not with former options."""
     notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 8"))

@@ -86,7 +86,7 @@ def test_repr_counts() -> None:
     """It is one line."""
     config = parse_pbtxt("name: 'm' input {} input {} output {}")
 
-    assert "<ModelConfig m: 2 inputs, 1 outputs>" == repr(config)
+    assert "<ModelConfig m: 2 inputs, 1 output>" == repr(config)
 
 
 @pytest.mark.parametrize(

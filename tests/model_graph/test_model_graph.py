@@ -96,7 +96,7 @@ def test_an_ensemble_beside_a_decoder_class():
     draft = "tensorrt_llm_bls -> tensorrt_llm_draft [missing] (model.py:23)"
     assert len(graph.calls) == len(calls)
     assert draft in calls
-    assert f"<ModelGraph: 5 models, {len(calls)} calls, 1 findings>" == repr(graph)
+    assert f"<ModelGraph: 5 models, {len(calls)} calls, 1 finding>" == repr(graph)
 
 
 FAULTS = {
@@ -126,6 +126,16 @@ def test_a_fault_is_found_with_its_line(tmp_path, fault):
 
     found = [str(each) for each in graph.findings if each.is_fault]
     assert found[0].startswith(f"parent (model.py:8): {expected}")
+
+
+def test_one_model_is_counted_as_one(tmp_path):
+    """In the text and in the representation."""
+    graph = graph_of(tmp_path, alone=(CHILD, "pass"))
+
+    assert ("1 model", "<ModelGraph: 1 model, 0 calls, 0 findings>") == (
+        str(graph),
+        repr(graph),
+    )
 
 
 def test_what_fits_has_no_finding(tmp_path):

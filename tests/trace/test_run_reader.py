@@ -354,7 +354,7 @@ def test_calls_whose_caller_was_not_written_are_shown_with_a_remark(path):
     assert (
         "The file does not contain the callers of 1 of its calls: they are shown as "
         "client requests.",
-        "The file does not contain the calls of 1 responses.",
+        "The file does not contain the calls of 1 response.",
     ) == trace.remarks
 
 

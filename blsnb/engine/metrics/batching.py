@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.events import Call
 from blsnb.trace.facts import Batching, added
 
@@ -46,10 +46,9 @@ class ModelBatching:
 
     def __repr__(self) -> str:
         name = printable(self.name)
-        return (
-            f"<ModelBatching {name} {self.version}: {self.request_count} requests "
-            f"in {self.execution_count} executions>"
-        )
+        requests = counted(self.request_count, "request")
+        executions = counted(self.execution_count, "execution")
+        return f"<ModelBatching {name} {self.version}: {requests} in {executions}>"
 
     @property
     def execution_count(self) -> int:

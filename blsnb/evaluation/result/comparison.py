@@ -147,7 +147,8 @@ class EvaluationComparison:
         if not len(self.rows):
             raise ValueError(
                 f"the evaluations have no row in common: this one has "
-                f"{len(this.numbers):,} rows, the earlier one {len(earlier.numbers):,}"
+                f"{counted(len(this.numbers), 'row')}, the earlier one "
+                f"{len(earlier.numbers):,}"
             )
         shared = set(self.rows.tolist())
         now, before = shared & this.errors.keys(), shared & earlier.errors.keys()

@@ -106,7 +106,7 @@ def test_only_rows_that_both_have_are_compared():
 
 def test_evaluations_without_a_common_row_are_refused():
     """The text has the numbers of rows."""
-    with pytest.raises(ValueError, match="no row in common: this one has 1 rows"):
+    with pytest.raises(ValueError, match="no row in common: this one has 1 row,"):
         evaluation(y(1)).compare(evaluation())
     with pytest.raises(TypeError, match="earlier=5"):
         evaluation(y(1)).compare(5)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from blsnb.clock.pausing_clock import Pause
+from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.facts import (
@@ -148,7 +149,7 @@ class RunContents:
         # A file that blsnb wrote contains its own remark about them.
         if count and not any(f"({size:,} bytes)" in remark for remark in self.remarks):
             self.remarks.append(
-                f"The file does not contain the values of {count:,} tensors "
+                f"The file does not contain the values of {counted(count, 'tensor')} "
                 f"({size:,} bytes)."
             )
 
@@ -202,7 +203,8 @@ class RunContents:
                 "they are shown as client requests."
             )
         if sent:
-            found.append(f"The file does not contain the calls of {sent:,} responses.")
+            responses = counted(sent, "response")
+            found.append(f"The file does not contain the calls of {responses}.")
         return found
 
 
