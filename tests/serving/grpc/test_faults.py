@@ -194,7 +194,7 @@ def test_an_unexpected_exception_is_returned_and_logged(
     def fault(*_: object, **__: object) -> None:
         raise LookupError("a fault")
 
-    monkeypatch.setattr(parts_of(server).models, "index", fault)
+    monkeypatch.setattr(parts_of(server).reports, "index", fault)
     with caplog.at_level(logging.ERROR), pytest.raises(grpc.RpcError) as caught:
         wire.stub.RepositoryIndex(pb.RepositoryIndexRequest(), timeout=CALL_S)
 
