@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from blsnb.arguments import did_you_mean
 from blsnb.engine.metrics.batching import ModelBatching
+from blsnb.engine.metrics.version_counts import VersionCounts
 from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
@@ -89,6 +90,8 @@ class Catalog:
     def put(self, name: str, versions: dict[int, Served]) -> list[Served]:
         """Start serving versions; return those that they replace."""
         old = self._served.get(name, {})
+        for version in versions.values():
+            self._continue_counts(version)
         self._ever_served.update({id(each): each for each in versions.values()})
         self._served[name] = versions
         self._newest[name] = versions[max(versions)]
@@ -97,6 +100,32 @@ class Catalog:
         # Triton lists every version that it ever tried to load.
         self._states[name] = self.states(name) | gone | ready
         return [each for n, each in old.items() if versions.get(n) is not each]
+
+    def _continue_counts(self, version: Served) -> None:
+        """Let a load continue the counts of an earlier one that is not gone yet."""
+        alive = self._alive()
+        if version in alive:
+            return
+        for each in alive:
+            if each.counts.labels == version.counts.labels:
+                version.counts = each.counts
+        version.counts.add(version)
+
+    def _alive(self) -> list[Served]:
+        """Return the versions that serve, and withdrawn ones that still run."""
+        known = (reference() for reference in self._ever_served.valuerefs())
+        return [
+            each
+            for each in known
+            if each is not None
+            if each.is_running
+            or self.versions(each.info.name).get(each.info.version) is each
+        ]
+
+    def counts(self) -> list[VersionCounts]:
+        """Return the counts of these versions, by name and number."""
+        counts = {id(each.counts): each.counts for each in self._alive()}
+        return sorted(counts.values(), key=lambda each: (each.name, each.number))
 
     def put_failures(
         self,

@@ -90,12 +90,8 @@ class Engine:
 
     def metrics_text(self) -> str:
         """Return all metrics in Prometheus' text format."""
-        versions = [
-            version
-            for name in self.catalog.names()
-            for _, version in sorted(self.catalog.versions(name).items())
-        ]
-        return self.metrics.exposition(own_metrics.own_metrics(versions, self._metrics))
+        counts = self.catalog.counts()
+        return self.metrics.exposition(own_metrics.own_metrics(counts, self._metrics))
 
     def stop(self, timeout_s: float) -> None:
         """Refuse new requests, and end those in flight.

@@ -7,6 +7,7 @@ import abc
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.placement import Placement
 from blsnb.engine.metrics.statistics import ModelStatistics
+from blsnb.engine.metrics.version_counts import VersionCounts
 from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.streaming import StreamInflight
@@ -57,6 +58,9 @@ class Served(abc.ABC):
         self.is_cached: bool = config.message.response_cache.enable
         """Whether its configuration enables the response cache."""
         self.cache = cache if self.is_cached else None
+        tags = config.message.metric_tags
+        self.counts = VersionCounts(info, tags, self.is_cached)
+        """Counts for the metrics page, shared with earlier loads that still run."""
 
     def __repr__(self) -> str:
         return printable(

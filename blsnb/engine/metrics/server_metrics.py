@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.metrics.config import MetricsConfig
 from blsnb.engine.metrics.registry import Fixed, MetricLine
-from blsnb.engine.metrics.statistics import ModelStatistics
-from blsnb.trace.events import ModelInfo
+from blsnb.engine.metrics.version_counts import VersionCounts
 
 if TYPE_CHECKING:
     from blsnb.engine.metrics.latency_summaries import LatencySummaries, Summary
@@ -18,33 +17,13 @@ _DEFAULT = MetricsConfig()
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
 
 
-class MeasuredVersion(Protocol):
-    """A model version with counters."""
-
-    @property
-    def info(self) -> ModelInfo:
-        """The name and number of the version."""
-
-    @property
-    def statistics(self) -> ModelStatistics:
-        """The counters of the requests."""
-
-    @property
-    def waiting_count(self) -> int:
-        """Number of requests that wait to be executed."""
-
-    @property
-    def is_cached(self) -> bool:
-        """Whether the model enables the response cache."""
-
-
 class _Counter(NamedTuple):
     """A family with one line for each version."""
 
     name: str
     description: str
     path: str = ""
-    """Keys of its statistic, such as ``"inference_stats.success.ns"``."""
+    """Key of its sum, such as ``"success.ns"``."""
 
 
 _CACHED = "(includes cached requests)"
@@ -53,12 +32,12 @@ _US = "duration in microseconds"
 _SUCCESS = _Counter(
     "nv_inference_request_success",
     "Number of successful inference requests, all batch sizes",
-    "inference_stats.success.count",
+    "success.count",
 )
 _FAILURE = _Counter(
     "nv_inference_request_failure",
     "Number of failed inference requests, all batch sizes",
-    "inference_stats.fail.count",
+    "fail.count",
 )
 _INFERENCES = f"Number of inferences performed {_UNCACHED}"
 _EXECUTIONS = f"Number of model executions performed {_UNCACHED}"
@@ -70,7 +49,7 @@ _DURATIONS = tuple(
     _Counter(
         f"nv_inference_{name}_duration_us",
         f"Cumulative {words} {_US} {cached}",
-        f"inference_stats.{key}.ns",
+        f"{key}.ns",
     )
     for name, words, cached, key in (
         ("request", "inference request", _CACHED, "success"),
@@ -81,7 +60,7 @@ _DURATIONS = tuple(
     )
 )
 _CACHE = tuple(
-    _Counter(f"nv_cache_{name}_per_model", description, f"inference_stats.{path}")
+    _Counter(f"nv_cache_{name}_per_model", description, path)
     for name, description, path in (
         ("num_hits", "Number of cache hits per model", "cache_hit.count"),
         (
@@ -132,9 +111,9 @@ NAMES = {
 
 
 def own_metrics(
-    versions: Iterable[MeasuredVersion], config: MetricsConfig = _DEFAULT
+    versions: Iterable[VersionCounts], config: MetricsConfig = _DEFAULT
 ) -> Iterator[Fixed]:
-    """Yield the families with the present counts of the versions.
+    """Yield the families with the present counts of versions.
 
     References
     ----------
@@ -159,31 +138,14 @@ def own_metrics(
 
 
 class _Version:
-    """The counters of one version, read once."""
+    """The counts of one version, read once."""
 
-    def __init__(self, version: MeasuredVersion) -> None:
-        info = version.info
-        self.name, self.number = info.name, str(info.version)
-        self.labels = (("model", self.name), ("version", self.number))
-        self.pending = version.waiting_count
-        self.is_cached = version.is_cached
-        self.summaries = version.statistics.summaries
-        self._statistics = version.statistics.as_dict()
-        self._rejections = version.statistics.rejections
-
-    def failures(self, reason: str) -> int:
-        """Return the number of requests that failed for a reason."""
-        if reason != "BACKEND":
-            return self._rejections[reason]
-        return self.read(_FAILURE.path) - self._rejections.total()
-
-    def read(self, path: str) -> int:
-        """Return the number at the end of a path."""
-        value = self._statistics
-        for key in path.split("."):
-            value = value[key]
-        number: int = value  # type: ignore[assignment]
-        return number
+    def __init__(self, counts: VersionCounts) -> None:
+        self.labels = counts.labels
+        self.is_cached = counts.is_cached
+        self.summaries = counts.summaries
+        self.pending = counts.waiting_count
+        self.sums = counts.read()
 
 
 def _counter(
@@ -195,7 +157,7 @@ def _counter(
         MetricLine(
             family.name,
             version.labels,
-            0 if stands else version.read(family.path) // unit,
+            0 if stands else version.sums[family.path] // unit,
         )
         for version in versions
     )
@@ -243,8 +205,8 @@ def _failures(versions: list[_Version]) -> Fixed:
     rows = tuple(
         MetricLine(
             _FAILURE.name,
-            (("model", each.name), ("reason", reason), ("version", each.number)),
-            each.failures(reason),
+            tuple(sorted((*each.labels, ("reason", reason)))),
+            each.sums[reason],
         )
         for each in versions
         for reason in _REASONS

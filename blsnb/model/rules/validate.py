@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from blsnb.model.rules.tensors import check_batch_input_types, check_tensors
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
 
 _PYTHON = ("python",)
+_TAG = r"(?!_)[a-zA-Z0-9_]*"
 _FORCE_CPU = "FORCE_CPU_ONLY_INPUT_TENSORS"
 
 
@@ -130,6 +132,7 @@ def validate_create(
         validate_instances(config, gpu_count=gpu_count, backends=backends)
     check_batch_input_types(message)
     check_tensors(message)
+    _check_tags(message)
     if model_dir is not None:
         _check_labels(message, model_dir)
 
@@ -145,6 +148,19 @@ def _check_fields(message: Any, release: Release) -> None:
                 "failed to read text proto from config.pbtxt",
                 code="INTERNAL",
                 advice=too_new(feature),
+            )
+
+
+def _check_tags(message: Any) -> None:
+    """Refuse keys of ``metric_tags`` that cannot be a part of a label's name."""
+    for key in sorted(message.metric_tags):
+        if not re.fullmatch(_TAG, key):
+            raise ModelConfigError(
+                f"metric_tags has the key '{key}', which is not valid in the name of a "
+                "Prometheus label; expected letters, digits and underscores, without "
+                "an underscore at the beginning",
+                stage="create",
+                advice="Triton ends when it loads the model. Rename the key.",
             )
 
 
