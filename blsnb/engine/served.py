@@ -137,6 +137,7 @@ class Served(abc.ABC):
             # An error is cached as a response without outputs, as on Triton.
             if cache.insert(key, CachedOutputs(response.outputs, self.statistics)):
                 self.statistics.miss(look_up_ns + CLOCK.now_ns() - start)
+        response.missed = True
         return response
 
     def was_rejected(self, inflight: Inflight) -> bool:

@@ -63,6 +63,8 @@ class ResponseMessage:
     """The error that follows it, of a model that may send one response only."""
     dropped: tuple[str, ...] = ()
     """Names of outputs that were not requested, and are not sent."""
+    missed: bool = False
+    """Whether the response cache was searched for it in vain."""
 
     def take_cause(self) -> BaseException | None:
         """Return the exception behind the error, and forget it.

@@ -1,9 +1,12 @@
 """The response cache: hits, contents and statistics."""
 
+import pytest
+
 from .asking import tensor
 from .counting import counted, samples
 from .covering import rows
 from .scripted import ACCOUNT, write
+from .served import Line, request
 from .targets import Request, Value
 
 CACHED = "response_cache { enable: true }"
@@ -146,6 +149,25 @@ def test_errors_are_kept_as_empty_answers(agree, beside):
         ask = Asked(beside(target), "with_errors")
         answers = [ask(number) for number in (-1, -1, -2, -2, -1)]
         return [answers, ask.counted(), ask.samples()]
+
+    agree(case)
+
+
+@pytest.mark.parametrize("more", ["", "dynamic_batching { }"])
+def test_a_stream_has_an_error_instead_of_new_outputs(agree, beside, more):
+    """On a stream only cached outputs and errors of the model reach the client."""
+
+    def case(target):
+        server = beside(target)
+        name = f"streamed{len(more)}"
+        Asked(server, name, f"{CACHED} {more}")
+        said = []
+        with Line(server) as line:
+            for number in (1, 1, -1, -1, -2, 2):
+                x = number.to_bytes(4, "little", signed=True)
+                asked = request(name, (1, 1), x, "INT32", {"Y": {}}, id=str(number))
+                said += line.stream(asked)
+        return [said, counted(server, name, 6)]
 
     agree(case)
 

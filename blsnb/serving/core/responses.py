@@ -65,6 +65,7 @@ class ResponseConverter:
             message.final,
             isinstance(message, FinalFlag),
             message.followed,
+            message.missed,
         )
 
     def _tensor(self, ref: TensorRef) -> WireTensor:

@@ -110,6 +110,8 @@ class WireResponse:
         Whether it is a final flag without outputs, which clients receive on demand.
     followed
         The error that follows it, of a model that may send one response only.
+    missed
+        Whether the response cache was searched for it in vain.
     """
 
     model_name: str
@@ -122,3 +124,4 @@ class WireResponse:
     final: bool = True
     final_only: bool = False
     followed: str = ""
+    missed: bool = False

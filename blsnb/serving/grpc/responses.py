@@ -72,15 +72,23 @@ def reply_of(response: WireResponse) -> Any:
 def stream_reply_of(response: WireResponse) -> Any:
     """Return the message of a response on a stream.
 
-    A final flag without outputs and an error have no version.
+    A final flag without outputs and an error have no version. Triton compares the
+    outputs with those of the response that it created to search the cache.
+
+    References
+    ----------
+    server: issue 4362
     """
-    if response.final_only or response.error is not None:
+    error = response.error
+    if response.missed and response.outputs:
+        error = "response output count mismatch"
+    if response.final_only or error is not None:
         reply = wire.ModelInferResponse(model_name=response.model_name, id=response.id)
     else:
         reply = reply_of(response)
     reply.parameters[_FINAL].bool_param = response.final
     return wire.ModelStreamInferResponse(
-        error_message=response.error or "", infer_response=reply
+        error_message=error or "", infer_response=reply
     )
 
 
