@@ -76,10 +76,11 @@ class GrpcStream:
         self._replies: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._ordered: deque[_Ordered] = deque()
         self._running: set[_Running] = set()
-        self._open = 1
-        """Number of requests in flight, plus one while messages are read."""
+        self._open = 0
+        """Number of requests in flight."""
+        self._ending = False
+        """Whether the stream ends once no request is in flight."""
         self._left = False
-        self._stopping = False
         self._queued = threading.Event()
         """Set once the last request is in its model's queue."""
         self._lock = threading.Lock()
@@ -100,11 +101,11 @@ class GrpcStream:
         self._replies.put(None)
 
     def stop(self) -> None:
-        """End once no request is in flight: the server stops."""
+        """End once no request is in flight: the server stops, or all were sent."""
         with self._lock:
-            self._stopping = True
-            idle = self._open == 1
-        if idle:
+            self._ending = True
+            over = not self._open
+        if over:
             self._replies.put(None)
 
     def read(self, messages: Iterator[Any]) -> None:
@@ -126,7 +127,7 @@ class GrpcStream:
             _log.exception("a stream over gRPC failed")
             self.leave()
         finally:
-            self._done()
+            self.stop()
 
     def _refuse(self, request_id: str, error: BaseException) -> None:
         self._send(self._next_ordered(), stream_error_of(request_id, error))
@@ -210,6 +211,6 @@ class GrpcStream:
     def _done(self) -> None:
         with self._lock:
             self._open -= 1
-            over = self._open <= self._stopping
+            over = self._ending and not self._open
         if over:
             self._replies.put(None)

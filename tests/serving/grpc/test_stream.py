@@ -291,17 +291,13 @@ def test_an_idle_stream_does_not_delay_closing(server: Server) -> None:
         sending.end()
 
 
+@pytest.mark.parametrize("is_open", [True, False])
 def test_a_stream_ends_with_its_last_response_when_the_server_stops(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: Server, monkeypatch: pytest.MonkeyPatch, is_open: bool
 ) -> None:
-    """Its client could send further requests."""
-    stopped, stop = threading.Event(), GrpcStream.stop
-
-    def noted(stream: GrpcStream) -> None:
-        stop(stream)
-        stopped.set()
-
-    monkeypatch.setattr(GrpcStream, "stop", noted)
+    """Its client could send further requests, or has sent all."""
+    stopped = noted_end_of(GrpcStream.stop, monkeypatch)
+    read = noted_end_of(GrpcStream.read, monkeypatch)
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
@@ -312,6 +308,9 @@ def test_a_stream_ends_with_its_last_response_when_the_server_stops(
         replies = stub.ModelStreamInfer(sending)
         sending.send(infer_request("waiting", 9))
         assert stage.begun.wait(60)
+        if not is_open:
+            sending.end()
+            assert read.wait(60)
         closing = threading.Thread(target=endpoints.close, args=(60.0,))
 
         closing.start()
@@ -322,6 +321,20 @@ def test_a_stream_ends_with_its_last_response_when_the_server_stops(
         closing.join(60)
         assert not closing.is_alive()
         sending.end()
+
+
+def noted_end_of(
+    method: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> threading.Event:
+    """Return an event that is set whenever a method of a stream returns."""
+    returned = threading.Event()
+
+    def noted(*given: Any) -> None:
+        method(*given)
+        returned.set()
+
+    monkeypatch.setattr(GrpcStream, method.__name__, noted)
+    return returned
 
 
 def test_a_client_that_leaves_ends_the_wait_for_a_thread(server: Server) -> None:
