@@ -139,9 +139,10 @@ def run(words: Sequence[str]) -> int:
         _model_argv(),
         _logging(given, unused) as log,
         _server(given) as server,
-        _endpoints(given, server, access, options) as endpoints,
         _end_signal() as end,
     ):
+        # The server closes them, and waits for requests as long as it may.
+        endpoints = _endpoints(given, server, access, options)
         log.settings = _log_settings(given, endpoints.log_settings)
         _log_started(endpoints)
         print("\n".join(_lines(server, endpoints, token)), flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 
 from blsnb.errors import ServerClosedError
@@ -23,6 +24,7 @@ class ServerLifetime:
     def __init__(self, exit_timeout_s: float = 30.0) -> None:
         self.exit_timeout_s = exit_timeout_s
         self.closed = False
+        self._end_s = 0.0
         self._creator = Creator()
         self._closers: dict[Close, None] = {}
 
@@ -33,6 +35,11 @@ class ServerLifetime:
     def is_of_this_process(self) -> bool:
         """Whether the server was made in this process, not in its parent."""
         return self._creator.is_current_process
+
+    @property
+    def left_s(self) -> float:
+        """Remaining seconds for requests in flight of a server that is closing."""
+        return max(0.0, self._end_s - time.monotonic())
 
     def check_open(self) -> None:
         """Raise an error if the server was closed.
@@ -67,6 +74,7 @@ class ServerLifetime:
         if self.closed:
             return
         self.closed = True
+        self._end_s = time.monotonic() + self.exit_timeout_s
         if not self._creator.is_current_process:
             return
         with contextlib.ExitStack() as stack:

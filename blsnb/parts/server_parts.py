@@ -166,6 +166,6 @@ def _close_in_order(parts: ServerParts) -> None:
         lifetime.at_close(parts.exporter.close)
     lifetime.at_close(parts.repository.close)
     lifetime.at_close(parts.async_requests.close)
-    lifetime.at_close(lambda: control.close(lifetime.exit_timeout_s))
-    lifetime.at_close(lambda: parts.changed_files.close(lifetime.exit_timeout_s))
+    lifetime.at_close(lambda: control.close(lifetime.left_s))
+    lifetime.at_close(lambda: parts.changed_files.close(lifetime.left_s))
     lifetime.at_close(parts.measurements.close)

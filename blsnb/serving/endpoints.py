@@ -154,7 +154,7 @@ class Endpoints:
         self._shared.close()
 
     def _close_with_server(self) -> None:
-        self.close(min(_CLOSE_S, self._parts.lifetime.exit_timeout_s))
+        self.close(self._parts.lifetime.left_s)
 
     def start(self, ports: Mapping[str, int | None]) -> None:
         """Open all ports, or none.

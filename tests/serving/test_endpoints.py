@@ -372,21 +372,38 @@ def test_closing_waits_for_running_requests(server: Server) -> None:
     assert endpoints.closed
 
 
+class Noted:
+    """A port that notes how long requests may take when it is closed."""
+
+    host, port, address = "", 0, ""
+
+    def __init__(self) -> None:
+        self.given: list[float] = []
+
+    def close(self, timeout_s: float) -> None:
+        """Note the timeout."""
+        self.given.append(timeout_s)
+
+
+def test_closing_the_server_gives_requests_its_exit_timeout(server: Server) -> None:
+    """Those of clients may take as long as those of a cell."""
+    noted = Noted()
+    serve(server, http=None, grpc=None, metrics=0)._open["noted"] = noted
+    parts_of(server).lifetime.exit_timeout_s = 90.0
+
+    server.close()
+
+    assert [True] == [60 < each <= 90 for each in noted.given]
+
+
 def test_all_protocols_share_the_timeout_of_closing(server: Server) -> None:
     """Requests over either protocol end within the same seconds."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
-    given: list[float] = []
-
-    class Noted:
-        host, port, address = "", 0, ""
-
-        def close(self, timeout_s: float) -> None:
-            given.append(timeout_s)
-
+    noted = Noted()
     endpoints = serve(server, http=0, grpc=None, metrics=None)
-    endpoints._open["after"] = Noted()
+    endpoints._open["after"] = noted
     with socket.create_connection(("127.0.0.1", endpoints.ports["HTTP"])) as client:
         body = b'{"inputs":[{"name":"X","datatype":"FP32","shape":[1],"data":[1]}]}'
         head = f"POST /v2/models/waiting/infer HTTP/1.1\r\nContent-Length: {len(body)}"
@@ -395,7 +412,7 @@ def test_all_protocols_share_the_timeout_of_closing(server: Server) -> None:
         endpoints.close(timeout_s=0.1)
         stage.go.set()
 
-    assert [0.0] == given
+    assert [0.0] == noted.given
 
 
 def test_closing_does_not_wait_indefinitely(server: Server) -> None:

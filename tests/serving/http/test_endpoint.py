@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import stage
 from cells import CONFIG, DOUBLE, cell
+from waiting import until
 
 from blsnb.files.read_budget import MIN_BYTES, RATIO
 from blsnb.inference_server import Server
@@ -223,7 +224,7 @@ def test_an_endless_stream_ends_with_the_end_point(http_served: Any) -> None:
 
 
 def test_a_running_request_is_answered_before_the_end(http_served: Any) -> None:
-    """It completes within the timeout."""
+    """It completes within the timeout; new connections are refused at once."""
     http_served.server.define("slow", SLEEPER, config=CONFIG)
     body = json.dumps(BODY).encode()
     with http_served.connect() as client:
@@ -231,10 +232,20 @@ def test_a_running_request_is_answered_before_the_end(http_served: Any) -> None:
         assert stage.events["asleep"].wait(WAIT_S)
         closing = threading.Thread(target=http_served.end.close, args=(WAIT_S,))
         closing.start()
+        assert until(lambda: is_refused(http_served), patience_s=5)
         stage.events["end"].set()
 
         assert client.recv(100).startswith(b"HTTP/1.1 200 OK")
         closing.join(WAIT_S)
+
+
+def is_refused(served: Any) -> bool:
+    """Return whether the port refuses a new connection."""
+    try:
+        served.connect().close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 def test_an_end_point_may_be_closed_twice(http_served: Any) -> None:

@@ -109,9 +109,10 @@ class HttpServer(HTTPServer):
             loop.add_reader(port, self._accept, port, loop)
 
     def close_port(self, port: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
-        """Accept no more connections."""
+        """Accept no more connections; the system refuses them at once."""
         self._accepting = False
         loop.remove_reader(port)
+        port.close()
 
     def _accept(self, port: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
