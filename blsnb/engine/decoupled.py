@@ -98,6 +98,8 @@ class DecoupledRequests:
                     )
                     served.validator.check(message)
         except RequestError as error:
+            if caller.is_client and caller.steps is None:
+                inflight.refusal = error
             inflight.abandon(late_refusal(message, caller, error, self._keeps_codes))
         except Exception as error:
             # No thread will send a response: the reader would wait forever.

@@ -2,6 +2,7 @@
 
 import pytest
 
+from .counting import counted
 from .covering import rows
 from .scripted import ACCOUNT, pause
 
@@ -189,6 +190,22 @@ def test_a_queue_is_full(agree, scene):
             early = s.over("r2", "r3")
             s.go()
             return [early, s.over(), s.groups()]
+
+    agree(case)
+
+
+def test_a_queue_of_a_decoupled_model_is_full(agree, scene):
+    """The refusal on a stream has no final flag, even if the client wants one."""
+
+    def case(target):
+        more = f"{POLICY % 'max_queue_size: 1'} {DECOUPLED}"
+        with scene(target, "full_stream", more, size=1, source=STREAMING) as s:
+            s.hold(stream=True)
+            s.ask("waits", stream=True)
+            told = {"triton_enable_empty_final_response": True}
+            early = [s.ask(id, stream=True, **told).result() for id in ("r0", "r1")]
+            s.go()
+            return [early, s.over(), s.groups(), counted(s.target, "full_stream", 2)]
 
     agree(case)
 

@@ -189,3 +189,21 @@ def test_a_failure_follows_the_response_of_an_ensemble(
         return end.ask(ask("one_step", {"CODE": code, "id": "q"}, kind))
 
     agree(case)
+
+
+@pytest.mark.parametrize("kind", ["generate", "generate_stream"])
+def test_a_scheduler_refuses_a_request_of_a_decoupled_model(
+    agree: Agree, served: Served, kind: str
+) -> None:
+    """The status is that of the refusal, and the body is JSON."""
+    config = """backend: "python" sequence_batching {}
+        model_transaction_policy { decoupled: true }"""
+    source = "class TritonPythonModel:\n    def execute(self, requests): pass"
+
+    def case(target: Target) -> Any:
+        end = served(target)
+        end.write("in_sequence", config, source)
+        asks = [{}, {"sequence_id": 4}, {"sequence_id": 4, "id": "q"}]
+        return end.each([ask("in_sequence", each, kind) for each in asks])
+
+    agree(case)

@@ -13,6 +13,7 @@ from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight, current_execution
 from blsnb.engine.request.lifetime import RootRequest, check_time, seconds_until
+from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import WouldHang
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -91,6 +92,7 @@ class StreamInflight(Inflight):
         "_waiters",
         "_watch",
         "placement",
+        "refusal",
     )
     decoupled = True
 
@@ -98,6 +100,8 @@ class StreamInflight(Inflight):
         super().__init__(message, root, call)
         self.placement: OutputPlacement | None = None
         """Moves the outputs; None without a device."""
+        self.refusal: RequestError | None = None
+        """Raised for the client in place of the only response."""
         self._unread: deque[ResponseMessage] = deque()
         self._first = 0
         """Number of the first unread response."""
@@ -277,12 +281,16 @@ class StreamInflight(Inflight):
             The reader's deadline has passed.
         Left
             The reader has left.
+        RequestError
+            The model's scheduler has refused the request of a client.
         """
         while True:
             with self._lock:
                 self._forget(number)
                 if self._unread:
                     check_time(until_ns)
+                    if self.refusal is not None:
+                        raise self.refusal
                     return self._unread[0]
                 if self.final and not self._left:
                     return None
