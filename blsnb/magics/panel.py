@@ -18,7 +18,7 @@ def connect(shell: Any) -> Callable[[], None]:
     """Let pages with the panel connect to the kernel, until the returned call."""
     if getattr(shell, "kernel", None) is None:
         return _nothing
-    target = CommTarget(_host)
+    target = CommTarget(partial(_host, shell.starting_dir))
     target.open()
     return target.close
 
@@ -27,7 +27,7 @@ def _nothing() -> None:
     """Leave a terminal as it is."""
 
 
-def _host() -> Host:
+def _host(folder: str) -> Host:
     from blsnb.magics import default_server, frontend
     from blsnb.magics.imported import model_cells
     from blsnb.panel.host import Host
@@ -40,6 +40,7 @@ def _host() -> Host:
         frontend.debug,
         frontend.on_main_thread,
         frontend.call_interruptibly,
+        folder,
     )
 
 

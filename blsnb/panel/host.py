@@ -37,6 +37,8 @@ class Host:
         Calls a function on the thread that may execute calls in the debugger.
     interruptibly
         Calls a function so that Ctrl-C ends it; while a cell runs with the second one.
+    folder
+        Folder in which Jupyter started the kernel: that of the notebook.
     """
 
     started: Callable[[], Server | None]
@@ -46,6 +48,7 @@ class Host:
     debug: Callable[[str, int], str]
     on_main_thread: Work
     interruptibly: Callable[[Callable[[], None], Work], None]
+    folder: str
 
     def parts(self) -> ServerParts | None:
         """Return the parts of the default server if it is open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
 from blsnb.errors import BlsnbError
@@ -9,6 +10,7 @@ from blsnb.model_graph.graph import ModelGraph
 from blsnb.model_graph.picture import Drawing, draw
 from blsnb.panel.host import Host
 from blsnb.parts.server_parts import parts_of
+from blsnb.repository.directory import CONFIG_FILE, ModelDirectory, version_number
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.queries import Message, QueryError, invalid
 from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH
@@ -80,9 +82,20 @@ def _open(host: Host, name: str, buffer: Buffer) -> Message:
         place["cell"] = origin.rpartition("cell ")[2]
     directory = parts.repository.directory(name)
     if directory is not None and directory.path.parent != parts.repository.private_root:
-        sources = sorted(path for path in directory.files() if path.endswith(".py"))
-        place["file"] = str(directory.path / (sources or ["config.pbtxt"])[-1])
+        # Jupyter's paths begin at a folder that the kernel does not know.
+        file = directory.path / _source(directory)
+        place["file"] = os.path.relpath(file, host.folder)
     return {"place": place}
+
+
+def _source(directory: ModelDirectory) -> str:
+    """Return the path of the newest ``model.py``, else of another source."""
+
+    def rank(path: str) -> tuple[bool, int, str]:
+        return path.endswith("/model.py"), version_number(path) or 0, path
+
+    sources = (path for path in directory.files() if path.endswith(".py"))
+    return max(sources, key=rank, default=CONFIG_FILE)
 
 
 def _edit(host: Host, name: str, buffer: Buffer) -> Message:

@@ -74,3 +74,17 @@ test("an inserted cell runs although another scroll replaced the one to it", asy
   assert.equal(await doing.insert(["1 + 1"], notebook, true), "A cell was inserted.");
   assert.deepEqual(host.executed, ["notebook:run-cell"]);
 });
+
+test("a file is opened from the folder of the notebook or console", async () => {
+  const opened: unknown[] = [];
+  const commands = { execute: async (_: string, { path }: { path: string }) => opened.push(path) };
+  const doing = new Doing({ commands } as unknown as Application, CLASSES, RENDERMIME);
+  const console_ = { sessionContext: { path: "work/console-1" } } as unknown as Document;
+  const open = (file: string): Promise<string> =>
+    doing.follow({ place: { model: "m", cell: "", file } } as unknown as Reply, console_);
+  assert.equal(await open("../models/m/1/model.py"), "");
+  assert.deepEqual(opened, ["models/m/1/model.py"]);
+  assert.equal(await open("../../m.py"), "../../m.py is outside of the folder that Jupyter serves.");
+  commands.execute = async () => Promise.reject(new Error("file or directory does not exist"));
+  assert.equal(await open("gone.py"), "file or directory does not exist");
+});

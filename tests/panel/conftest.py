@@ -77,7 +77,7 @@ def loop():
 
 
 @pytest.fixture
-def host(server, connected, loop):
+def host(server, connected, loop, tmp_path):
     def line(subcommand, name):
         return f"%triton {subcommand} {name}"
 
@@ -92,6 +92,7 @@ def host(server, connected, loop):
         debug,
         loop.append,
         lambda call, during_cell: during_cell(call),
+        str(tmp_path / "notebooks"),
     )
 
 

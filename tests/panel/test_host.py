@@ -16,7 +16,7 @@ def host_of(server: Server | None) -> Host:
     def unused(*_: object) -> None:
         pytest.fail("only the server is needed")
 
-    return Host(lambda: server, *[unused] * 6)
+    return Host(lambda: server, *[unused] * 6, "")
 
 
 def test_the_default_server_is_that_of_the_kernel(server):

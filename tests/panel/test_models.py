@@ -187,24 +187,30 @@ def test_opening_a_model_names_its_newest_cell(server, page, cells, expected):
     assert place == page.answer["place"]
 
 
-def test_opening_an_imported_model_names_its_file(server, page, tmp_path):
-    """A model without code has its configuration."""
-    for name, file in (("double", "1/model.py"), ("zeros", "config.pbtxt")):
-        path = tmp_path / name / file
-        path.parent.mkdir(parents=True)
+@pytest.mark.parametrize(
+    ("files", "opened"),
+    [
+        (["config.pbtxt"], "config.pbtxt"),
+        (["1/model.py"], "1/model.py"),
+        (["1/model.py", "1/utils.py"], "1/model.py"),
+        (["9/model.py", "10/model.py", "10/model/part.py"], "10/model.py"),
+        (["1/other.py"], "1/other.py"),
+    ],
+)
+def test_opening_an_imported_model_names_its_newest_model_file(
+    server, page, tmp_path, files, opened
+):
+    """As seen from the folder in which Jupyter started the kernel."""
+    for file in files:
+        path = tmp_path / "double" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(SOURCE if file.endswith(".py") else "")
     server.import_repository(tmp_path)
-    places = []
-    for name in ("double", "zeros"):
-        count = len(page.of("answer"))
-        page.act("open", model=name)
-        assert until(lambda count=count: len(page.of("answer")) > count)
-        places.append(page.answer["place"])
+    page.act("open", model="double")
 
-    assert places == [
-        {"model": "double", "cell": "", "file": str(tmp_path / "double/1/model.py")},
-        {"model": "zeros", "cell": "", "file": str(tmp_path / "zeros/config.pbtxt")},
-    ]
+    assert until(lambda: page.of("answer"))
+    place = {"model": "double", "cell": "", "file": f"../double/{opened}"}
+    assert place == page.answer["place"]
 
 
 def test_a_model_without_a_file_for_a_cell_is_not_edited(server, host):

@@ -1,5 +1,6 @@
 /** What an action's answer does in the page: insert cells, open a cell, a file, or a tab. */
 
+import { messageOf } from "../page/format.ts";
 import { isNotebook, type Document } from "./link/front.ts";
 import type { Application, CellSource, Classes, Notebook, NotebookPanel, RenderMime, Widget } from "./link/lab.ts";
 import type { Reply } from "./link/link.ts";
@@ -70,15 +71,14 @@ export class Doing {
   }
 
   async #openFile(file: string, document: Document | null): Promise<string> {
-    const folder = document && isNotebook(document) ? document.context.path : "";
-    const path = resolved(folder.split("/").slice(0, -1), file);
-    const outside = `${file} is outside of the folder that Jupyter serves.`;
-    if (path === null) return outside;
+    const folder = document?.sessionContext.path.split("/").slice(0, -1) ?? [];
+    const path = resolved(folder, file);
+    if (path === null) return `${file} is outside of the folder that Jupyter serves.`;
     try {
       await this.#app.commands.execute("docmanager:open", { path });
       return "";
-    } catch {
-      return outside;
+    } catch (error) {
+      return messageOf(error);
     }
   }
 

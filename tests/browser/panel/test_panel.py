@@ -154,6 +154,18 @@ def test_a_failed_definition_makes_the_model_stale_with_the_reason(lab):
     lab.wait_for("jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
 
 
+def test_the_file_of_an_imported_model_is_opened(lab):
+    """It lies beside the notebook, whatever the kernel's folder is meanwhile."""
+    folder = lab.server.notebooks / "imported" / "tripled" / "1"
+    folder.mkdir(parents=True)
+    (folder / "model.py").write_text(DOUBLE.partition("\n")[2])
+    panel = opened(lab, START, "%triton import imported\n%cd -q /", run=2)
+    panel.act("tripled", "Open")
+    path = "jupyterapp.shell.currentWidget.context?.path"
+    lab.wait_for(f"{path} === 'imported/tripled/1/model.py'")
+    lab.open_beside("panel.ipynb")
+
+
 def test_the_panel_follows_the_notebook_in_front(lab):
     """Each of two notebooks has a kernel of its own."""
     lab.write("two.ipynb", "1 + 1")

@@ -37,6 +37,8 @@ export interface KernelConnection {
 }
 
 export interface SessionContext {
+  /** Path of the notebook, or one in the folder of the console, from the folder that Jupyter serves. */
+  readonly path: string;
   readonly session: { kernel: KernelConnection | null } | null;
   readonly ready: Promise<void>;
   readonly kernelChanged: Signal<SessionContext, unknown>;
