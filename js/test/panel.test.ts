@@ -288,6 +288,30 @@ test("a folded run has the first line of its error, an open one all", async () =
   assert.equal(error(), "1 failed: bad\nAt:\n  line");
 });
 
+test("a filter searches what rows show, and nothing else of them", async () => {
+  const found = async (tab: string, type: string, rows: Row[], texts: string[]): Promise<string[]> => {
+    const sidebar = await shown();
+    choose(sidebar, tab);
+    current.say({ v: 1, type, seq: 1, whole: true, rows, removed: [] });
+    const filter = sidebar.node.querySelector<HTMLInputElement>("input")!;
+    return texts.filter((text) => {
+      filter.value = text;
+      filter.dispatchEvent(new Event("input"));
+      return sidebar.node.querySelector("li") !== null;
+    });
+  };
+  const stale = model("m", { trouble: ["older"], busy: 1 });
+  assert.deepEqual(await found("Models", "models", [stale], ["Stale", "busy 1/1", "older", "In[2]", "READY", "[", "false"]), [
+    ...["Stale", "busy 1/1", "older", "In[2]", "["],
+  ]);
+  const run = { run: "a-1", id: "a", model: "m", at_ms: 7, duration_us: 5, calls: 1, errors: 1, error: "bad\nAt:\n  line", cell: "In[3]", pinned: true, bars: [[0.125, 1, 0, 0]] };
+  assert.deepEqual(await found("Runs", "runs", [run], ["run a", "in[3]", "1 call", "pinned", "1 failed", "line", "0.125", "a-1", "true"]), [
+    ...["run a", "in[3]", "1 call", "pinned", "1 failed", "line"],
+  ]);
+  const note = { key: "a#0", run: "a-1", id: "a", model: "m", call: 2, times: 3, text: "slow" };
+  assert.deepEqual(await found("Notes", "notes", [note], ["m", "call 2 and 2 more", "SLOW", "a#0", "a-1"]), ["m", "call 2 and 2 more", "SLOW"]);
+});
+
 test("a note opens the view of its run", async () => {
   const sidebar = await shown();
   choose(sidebar, "Notes");

@@ -9,7 +9,7 @@ import { RowList } from "../src/panel/sections/rowlist.ts";
 /** A list of three models in the page. */
 function models(): HTMLElement {
   const list = new RowList<string>("models", "no model", (item) => [h("button", { class: "head toggle" }, item)]);
-  list.show(["a", "b", "c"].map((key) => ({ key, item: key, look: key })));
+  list.show(["a", "b", "c"].map((key) => ({ key, item: key, look: key, words: key })));
   document.body.replaceChildren(list.node);
   return list.node;
 }
@@ -35,7 +35,7 @@ test("rows that change while the pointer is pressed are drawn after its release"
   const clicks: string[] = [];
   const draw = (item: string) => [h("button", { class: "head", onclick: () => clicks.push(item) }, item)];
   const list = new RowList<string>("models", "no model", draw);
-  const show = (item: string) => list.show([{ key: "a", item, look: item }]);
+  const show = (item: string) => list.show([{ key: "a", item, look: item, words: item }]);
   const pointer = (type: string) => button.dispatchEvent(new Event(type, { bubbles: true }));
   document.body.replaceChildren(list.node);
   show("before");
@@ -58,7 +58,7 @@ test("rows that change while the pointer is pressed are drawn after its release"
 test("rows wait while a reader is about to choose one, and say how many are new", () => {
   const list = new RowList<string>("models", "no model", (item) => [h("button", { class: "head toggle" }, item)]);
   const show = (...items: string[]) =>
-    list.show(items.map((item) => ({ key: item[0], item, look: item })));
+    list.show(items.map((item) => ({ key: item[0], item, look: item, words: item })));
   const rows = () => [...list.node.querySelectorAll("li")].map((each) => each.textContent);
   const waits = () => list.node.querySelector(".waits")!.textContent;
   const on = (target: Node, type: string, more = {}) =>

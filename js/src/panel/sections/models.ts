@@ -27,7 +27,9 @@ export class Models {
   show(rows: Iterable<Row>): void {
     const models = [...rows].map(asModel);
     models.sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.#list.show(models.map((item) => ({ key: item.name, item, look: JSON.stringify(Object.values(item)) })));
+    this.#list.show(
+      models.map((item) => ({ key: item.name, item, look: JSON.stringify(Object.values(item)), words: wordsOf(item) })),
+    );
   }
 
   #draw(model: ModelRow, isOpen: boolean): HTMLElement[] {
@@ -53,4 +55,9 @@ export class Models {
     );
     return h("div", { class: "actions", role: "group", "aria-label": `Actions on ${model.name}` }, buttons);
   }
+}
+
+function wordsOf(model: ModelRow): string {
+  const lines = linesOf(model).map(({ text }) => text);
+  return [model.name, markOf(model), ...factsOf(model), ...lines].join(" ");
 }

@@ -28,18 +28,29 @@ export class Notes {
 
   show(rows: Iterable<Row>): void {
     const notes = ([...rows] as unknown as NoteRow[]).reverse();
-    this.#list.show(notes.map((item) => ({ key: item.key, item, look: JSON.stringify(Object.values(item)) })));
+    this.#list.show(
+      notes.map((item) => ({
+        key: item.key,
+        item,
+        look: JSON.stringify(Object.values(item)),
+        words: [item.model, placeOf(item), item.text].join(" "),
+      })),
+    );
   }
 }
 
-function drawn({ run, id, model, call, times, text }: NoteRow, act: Act): HTMLElement[] {
+function placeOf({ id, call, times }: NoteRow): string {
+  return `run ${id} call ${call}${times > 1 ? ` and ${times - 1} more` : ""}`;
+}
+
+function drawn(note: NoteRow, act: Act): HTMLElement[] {
+  const { run, id, model, text } = note;
   const open = (): void => act("view", { run });
-  const place = `run ${id} call ${call}${times > 1 ? ` and ${times - 1} more` : ""}`;
   const head = h(
     "button",
     { type: "button", class: "head", onclick: open, title: `Open the view of run ${id}` },
     h("span", { class: "name" }, model),
-    h("span", { class: "state" }, place),
+    h("span", { class: "state" }, placeOf(note)),
   );
   return [head, h("div", { class: "line" }, text)];
 }

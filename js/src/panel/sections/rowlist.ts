@@ -10,6 +10,8 @@ export interface Shown<Item> {
   item: Item;
   /** A text that is equal only for rows that look the same. */
   look: string;
+  /** What the row shows in words; the filter searches it. */
+  words: string;
 }
 
 export class RowList<Item> {
@@ -70,7 +72,7 @@ export class RowList<Item> {
 
   #matching(): Shown<Item>[] {
     const wanted = this.#wanted;
-    return this.#rows.filter(({ look }) => look.toLowerCase().includes(wanted));
+    return this.#rows.filter(({ words }) => words.toLowerCase().includes(wanted));
   }
 
   get #wanted(): string {

@@ -40,7 +40,7 @@ export class Runs {
 
   show(rows: Iterable<Row>): void {
     this.#runs = ([...rows] as unknown as RunRow[]).sort((a, b) => b.at_ms - a.at_ms || (a.run < b.run ? 1 : -1));
-    this.#list.show(this.#runs.map((item) => ({ key: item.run, item, look: this.#look(item) })));
+    this.#list.show(this.#runs.map((item) => ({ key: item.run, item, look: this.#look(item), words: wordsOf(item) })));
   }
 
   /** The list of the others is part of an open row only. */
@@ -57,20 +57,13 @@ export class Runs {
       h("span", { class: `mark ${mark}`, "aria-hidden": "true" }, { running: "▸", failed: "✕", ready: "●" }[mark]),
       h("span", { class: "name" }, run.model),
       thumbnail(run),
-      h("span", { class: "state" }, run.duration_us === null ? "running" : time(run.duration_us)),
+      h("span", { class: "state" }, stateOf(run)),
     );
     const toggle = h("button", { type: "button", class: "toggle", "aria-label": `Actions on run ${run.id}` }, "⋯");
-    const facts = [
-      new Date(run.at_ms).toLocaleTimeString(),
-      `run ${run.id}`,
-      run.cell,
-      counted(run.calls, "call"),
-      run.pinned ? "pinned" : "",
-    ];
-    const line = h("div", { class: "line" }, facts.filter(Boolean).join(" · "));
+    const line = h("div", { class: "line" }, factsOf(run));
     // Its other lines are those of the traceback.
     const error = isOpen ? run.error : run.error.split("\n", 1)[0];
-    const errors = run.errors ? h("div", { class: "trouble" }, `${count(run.errors)} failed${error ? `: ${error}` : ""}`) : null;
+    const errors = run.errors ? h("div", { class: "trouble" }, failuresOf(run, error)) : null;
     const parts = [h("div", { class: "headline" }, head, toggle), line, errors].filter((each) => each !== null);
     return isOpen ? [...parts, this.#actions(run)] : parts;
   }
@@ -106,6 +99,23 @@ export class Runs {
     );
     return select;
   }
+}
+
+function stateOf({ duration_us }: RunRow): string {
+  return duration_us === null ? "running" : time(duration_us);
+}
+
+function factsOf({ at_ms, id, cell, calls, pinned }: RunRow): string {
+  const facts = [new Date(at_ms).toLocaleTimeString(), `run ${id}`, cell, counted(calls, "call"), pinned ? "pinned" : ""];
+  return facts.filter(Boolean).join(" · ");
+}
+
+function failuresOf({ errors }: RunRow, error: string): string {
+  return `${count(errors)} failed${error ? `: ${error}` : ""}`;
+}
+
+function wordsOf(run: RunRow): string {
+  return [run.model, stateOf(run), factsOf(run), run.errors ? failuresOf(run, run.error) : ""].join(" ");
 }
 
 /** Return a small timeline of a run's longest calls. */
