@@ -125,6 +125,8 @@ class LabServer:
         return kept | {
             "HOME": str(self._home),
             "IPYTHONDIR": str(self._home / "ipython"),
+            # A panel that an older wheel installed in the environment would win.
+            "JUPYTER_PREFER_ENV_PATH": "0",
             "JUPYTER_CONFIG_DIR": str(self._home / "config"),
             "JUPYTER_DATA_DIR": str(self._home / "data"),
             "JUPYTER_RUNTIME_DIR": str(self._home / "runtime"),
