@@ -312,6 +312,21 @@ test("a filter searches what rows show, and nothing else of them", async () => {
   assert.deepEqual(await found("Notes", "notes", [note], ["m", "call 2 and 2 more", "SLOW", "a#0", "a-1"]), ["m", "call 2 and 2 more", "SLOW"]);
 });
 
+test("a double click, or a key that is held, acts once", async () => {
+  const sidebar = await shown();
+  current.say({ v: 1, type: "models", seq: 1, whole: true, rows: [model("a")], removed: [] });
+  sidebar.node.querySelector<HTMLElement>(".head")!.click();
+  const button = sidebar.node.querySelector<HTMLElement>(".actions button")!;
+  for (const detail of [1, 2, 3]) button.dispatchEvent(Object.assign(new Event("click", { bubbles: true }), { detail }));
+  assert.deepEqual(acted, [["load", { model: "a" }]]);
+
+  const prevents = (key: string, repeat: boolean): boolean => {
+    const event = Object.assign(new Event("keydown", { bubbles: true, cancelable: true }), { key, repeat });
+    return !button.dispatchEvent(event);
+  };
+  assert.deepEqual([prevents("Enter", false), prevents("Enter", true), prevents("Tab", true)], [false, true, false]);
+});
+
 test("a note opens the view of its run", async () => {
   const sidebar = await shown();
   choose(sidebar, "Notes");

@@ -1,4 +1,4 @@
-/** A pointer that is pressed in an element: what is replaced meanwhile gets no click. */
+/** What is pressed in an element: what is replaced meanwhile gets no click, and a double click is one. */
 
 /** A menu that opens may swallow the release. */
 const ENDS = ["pointerup", "pointercancel", "contextmenu"];
@@ -22,4 +22,16 @@ export function pressedIn(element: HTMLElement, released: () => void): () => boo
     for (const end of ENDS) document.addEventListener(end, release, true);
   });
   return () => isHeld;
+}
+
+/** Let a double click, and Enter while it is held, press a button of an element once. */
+export function pressOnce(element: HTMLElement): void {
+  const stop = (event: MouseEvent): void => {
+    // What the first click drew may have put another button there.
+    if (event.detail > 1) event.stopPropagation();
+  };
+  element.addEventListener("click", stop, true);
+  element.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.repeat) event.preventDefault();
+  });
 }

@@ -1,6 +1,7 @@
 /** The panel: its tabs, and one line that says what happens. */
 
 import { h, setText } from "../page/dom.ts";
+import { pressOnce } from "../page/press.ts";
 import { Graph } from "./sections/graph.ts";
 import type { Link, Row } from "./link/link.ts";
 import { Logs } from "./sections/logs.ts";
@@ -50,6 +51,7 @@ export class Sidebar {
     const bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Triton", onkeydown: (event: KeyboardEvent) => this.#onKey(event) }, this.#buttons);
     this.#body.append(bar, this.#panel);
     this.node = h("div", { class: "blsnb-panel" }, h("style", {}, style), this.#state, this.#body, this.#status);
+    pressOnce(this.node);
     this.#choose(0);
   }
 
