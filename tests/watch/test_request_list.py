@@ -146,6 +146,20 @@ def test_100_000_spans_are_a_list_of_twenty_rows(watch, store):
     assert "499 requests" in widget._summary.value
 
 
+def test_a_list_in_which_all_rows_change_keeps_its_height(watch, store):
+    """A page may draw after each change: what is below the list must not move."""
+    add(store, *range(1, 100))
+    widget = watch.widget()
+    widget.refresh()
+    counts = []
+    for button in widget._buttons:
+        button.layout.observe(lambda _: counts.append(len(listed(watch))), "display")
+    add(store, *range(100, 200))
+    widget.refresh()
+
+    assert {MAX_ROWS, MAX_ROWS + 1} == set(counts)
+
+
 def test_a_saved_notebook_has_the_rows_as_text(watch, store):
     """Names of foreign senders are escaped."""
     add(store, 1, name="<b>x")

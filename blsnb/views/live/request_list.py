@@ -20,15 +20,19 @@ Listed = tuple[str, str, list[tuple[str, str]]]
 Rows = Callable[[str, str, float, bool], Listed]
 MAX_ROWS = 20
 NEWEST, SLOWEST = "newest first", "slowest first"
-_STYLE = """<style>
-.blsnb-requests button.jupyter-button {
-  text-align: left; font-family: var(--jp-code-font-family, monospace);
+_STYLE = f"""<style>
+.blsnb-requests {{
+  max-height: calc({MAX_ROWS} * var(--jp-widgets-inline-height, 28px));
+  overflow: clip; overflow-clip-margin: 4px;
+}}
+.blsnb-requests button.jupyter-button {{
+  flex: none; text-align: left; font-family: var(--jp-code-font-family, monospace);
   white-space: pre; background: transparent; width: 100%; margin: 0;
-}
-.blsnb-requests-head pre {
+}}
+.blsnb-requests-head pre {{
   margin: 0; padding: 0 11px; font-family: var(--jp-code-font-family, monospace);
   font-size: var(--jp-widgets-font-size, 13px);
-}
+}}
 </style>"""
 _LIST = "blsnb-requests"
 _EMPTY = "No request has been received."
@@ -166,12 +170,25 @@ class RequestList(ipywidgets.VBox):
             self._head.value = f"<pre>{escape(head)}</pre>" if rows else ""
             self._summary.value = escape(summary if rows else f"{summary} {_EMPTY}")
             self._assign([run_id for run_id, _ in rows])
-            for number, (run_id, text) in enumerate(rows):
-                button = self._used[run_id]
-                button.description = text
+            self._place(rows)
+
+    def _place(self, rows: list[tuple[str, str]]) -> None:
+        """Show the rows; a page may draw after each change.
+
+        Each row that appears is followed by one that leaves; the style hides one that
+        is too many, so that what is below the list keeps its place.
+        """
+        shown = [each for each in self._free if each.layout.display != "none"]
+        leaving = deque(sorted(shown, key=lambda each: int(each.layout.order)))
+        for number, (run_id, text) in enumerate(rows):
+            button = self._used[run_id]
+            button.description = text
+            with button.layout.hold_sync():
                 button.layout.order, button.layout.display = str(number), ""
-            for button in self._free:
-                button.layout.display = "none"
+            if leaving:
+                leaving.popleft().layout.display = "none"
+        for button in leaving:
+            button.layout.display = "none"
 
     def _assign(self, run_ids: Collection[str]) -> None:
         """Give each request a button, which it keeps while it is in the list.
