@@ -206,8 +206,10 @@ def test_a_file_that_changed_in_the_folder_too_is_not_overwritten(repository):
     [shown] = notebook.run("%triton diff double").texts
     assert "⚠ changed in the folder, too: 1/model.py" in shown
 
-    error = notebook.run("%triton export --in-place").error
+    refused = notebook.run("%triton export --in-place")
+    error = refused.error
     assert isinstance(error, RepositoryError)
+    assert [] == refused.texts
     assert f"double/1/model.py changed in {root} after a cell was made" in str(error)
     assert '+            y = pb_utils.Tensor("Y", x * 7)' in str(error)
     assert '+            y = pb_utils.Tensor("Y", x * 3)' in str(error)

@@ -96,12 +96,14 @@ def export_models(line: Line) -> None:
 
 
 def _export_in_place(names: list[str], force: bool) -> None:
-    """Show the changes of cells, then write them to the folders."""
+    """Write the changes of cells to the folders, and show them."""
     server = default.server()
     models, _ = parts_of(server).folders.changed_models(names or None)
-    if models:
-        display(difference.bundle(models), raw=True)
+    # Afterwards there is no difference; a refusal shows it itself.
+    changes = difference.bundle(models) if models else None
     exported = server.export_repository(names=names or None, in_place=True, force=force)
+    if changes is not None:
+        display(changes, raw=True)
     display(card.written_back(exported), raw=True)
 
 
