@@ -241,10 +241,43 @@ test("log lines are filtered by call", async () => {
   const rows = [line("0", "run a call 0"), line("1", "run a call 1"), line("2", "")];
   current.say({ v: 1, type: "logs", seq: 1, whole: true, rows, removed: [] });
   const select = sidebar.node.querySelector<HTMLSelectElement>("select[aria-label=Call]")!;
-  assert.deepEqual([...select.options].map(({ text }) => text), ["all calls", "run a call 1", "run a call 0"]);
+  const offered = (): string[] => {
+    select.dispatchEvent(new Event("focus"));
+    return [...select.options].map(({ text }) => text);
+  };
+  assert.deepEqual(offered(), ["all calls", "run a call 1", "run a call 0"]);
   select.value = "run a call 0";
   select.dispatchEvent(new Event("change"));
-  assert.deepEqual([...sidebar.node.querySelectorAll("li .text")].map(({ textContent }) => textContent), ["0"]);
+  const texts = (): (string | null)[] => [...sidebar.node.querySelectorAll("li .text")].map(({ textContent }) => textContent);
+  assert.deepEqual(texts(), ["0"]);
+  current.say({ v: 1, type: "logs", seq: 2, whole: false, rows: [line("3", "run a call 3")], removed: ["0"] });
+  assert.deepEqual([select.options.length, texts()], [3, []], "the list of a filter that may be open stays");
+  assert.deepEqual([offered(), select.value], [["all calls", "run a call 0", "run a call 3", "run a call 1"], "run a call 0"]);
+});
+
+test("log lines stay while they are read or selected, and say how many are new", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Logs");
+  const line = (number: number): Row => ({ number: String(number), model: "m", level: "INFO", call: "", text: `line ${number}` });
+  const log = (...numbers: number[]): void =>
+    current.say({ v: 1, type: "logs", seq: 1, whole: numbers[0] === 0, rows: numbers.map(line), removed: [] });
+  const texts = (): (string | null)[] => [...sidebar.node.querySelectorAll("li .text")].map(({ textContent }) => textContent);
+  const waits = (): string | null => sidebar.node.querySelector(".listing .waits")!.textContent;
+  const moved = (target: Node): unknown => target.dispatchEvent(new Event("pointermove", { bubbles: true }));
+  log(0);
+  moved(sidebar.node.querySelector("li")!);
+  log(1, 2);
+  assert.deepEqual([texts(), waits()], [["line 0"], "2 new lines when the pointer, the focus and the selection leave the list."]);
+  document.getSelection()!.selectAllChildren(sidebar.node.querySelector("li .text")!);
+  moved(document.body);
+  assert.deepEqual(texts(), ["line 0"]);
+  document.getSelection()!.removeAllRanges();
+  document.dispatchEvent(new Event("selectionchange"));
+  assert.deepEqual([texts(), waits()], [["line 2", "line 1", "line 0"], ""]);
+  moved(sidebar.node.querySelector("li")!);
+  log(0);
+  assert.deepEqual(texts(), ["line 0"], "another kernel's lines");
+  moved(document.body);
 });
 
 test("an ended run is debugged by a kernel that has the action", async () => {

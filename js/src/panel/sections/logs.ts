@@ -1,7 +1,11 @@
-/** The tab of log lines: newest first, filtered by model, level, call and text. */
+/**
+ * The tab of log lines: newest first, filtered by model, level, call and text. While a reader is in the
+ * list, or has selected text in it, its lines stay.
+ */
 
+import { followAttention } from "../../page/attention.ts";
 import { h, setText } from "../../page/dom.ts";
-import { count } from "../../page/format.ts";
+import { count, counted } from "../../page/format.ts";
 import type { Row } from "../link/link.ts";
 
 interface Line {
@@ -22,39 +26,97 @@ export class Logs {
   #lines: Line[] = [];
   #list = h("ul", { class: "rows lines", "aria-label": "log lines", tabindex: 0 });
   #note = h("p", { class: "note" });
-  #models = h("select", { "aria-label": "Model", onchange: () => this.#draw() });
+  #waits = h("p", { class: "note waits" });
+  /** The newest line that is drawn or filtered out. */
+  #newest = -1;
+  #elements = new WeakMap<Line, HTMLElement>();
+  #isAttended = false;
+  #models = this.#select("Model", "all models", () => unique(this.#lines.map(({ model }) => model)).sort());
   #level = h("select", { "aria-label": "Level", onchange: () => this.#draw() }, options("all levels", LEVELS));
-  #call = h("select", { "aria-label": "Call", onchange: () => this.#draw() });
+  #call = this.#select("Call", "all calls", () => unique(this.#lines.map(({ call }) => call).filter(Boolean)).reverse());
   #text = h("input", { type: "search", placeholder: "Filter lines", "aria-label": "Filter lines", oninput: () => this.#draw() });
 
   constructor() {
     const filters = h("div", { class: "filters" }, this.#models, this.#level, this.#call);
-    this.node = h("div", { class: "listing" }, this.#text, filters, this.#list, this.#note);
+    this.node = h("div", { class: "listing" }, this.#text, filters, this.#list, this.#note, this.#waits);
+    followAttention(
+      () => this.#list,
+      (attended) => {
+        this.#isAttended = attended;
+        this.#refresh();
+      },
+    );
+    document.addEventListener("selectionchange", () => this.#waits.textContent && this.#refresh());
   }
 
   show(rows: Iterable<Row>): void {
     this.#lines = [...rows] as unknown as Line[];
-    offer(this.#models, "all models", [...new Set(this.#lines.map(({ model }) => model))].sort());
-    const calls = new Set(this.#lines.map(({ call }) => call).filter(Boolean));
-    offer(this.#call, "all calls", [...calls].reverse());
-    this.#draw();
+    this.#refresh();
   }
 
-  #draw(): void {
+  /** Return a filter that looks for its values when it is about to open: they change with each line. */
+  #select(label: string, all: string, values: () => string[]): HTMLSelectElement {
+    const offered = (): void => offer(select, all, values());
+    const events = { onchange: () => this.#draw(), onfocus: offered, onpointerdown: offered };
+    const select = h("select", { "aria-label": label, ...events }, options(all, []));
+    return select;
+  }
+
+  /** Draw the lines unless the drawn ones are being read; those of another kernel are drawn at once. */
+  #refresh(): void {
+    if (!this.#isRead() || this.#last < this.#newest) return this.#draw();
+    const { length } = this.#matching().filter(({ number }) => Number(number) > this.#newest);
+    setText(this.#waits, length ? `${counted(length, "new line")} when the pointer, the focus and the selection leave the list.` : "");
+  }
+
+  get #last(): number {
+    return Number(this.#lines.at(-1)?.number ?? -1);
+  }
+
+  #isRead(): boolean {
+    const selection = document.getSelection();
+    const isSelected = selection !== null && !selection.isCollapsed && this.#list.contains(selection.anchorNode);
+    return this.#isAttended || isSelected;
+  }
+
+  #matching(): Line[] {
     const wanted = this.#text.value.trim().toLowerCase();
     const [model, level, call] = [this.#models, this.#level, this.#call].map(({ value }) => value);
-    const found = this.#lines.filter(
+    return this.#lines.filter(
       (line) =>
         (!model || line.model === model) &&
         (!level || line.level === level) &&
         (!call || line.call === call) &&
         line.text.toLowerCase().includes(wanted),
     );
+  }
+
+  #draw(): void {
+    const found = this.#matching();
     const drawn = found.slice(-MAX_LINES).reverse();
-    this.#list.replaceChildren(...drawn.map(lineOf));
+    this.#place(drawn.map((line) => this.#elementOf(line)));
+    this.#newest = this.#last;
+    setText(this.#waits, "");
     const left = found.length - drawn.length;
     const none = this.#lines.length ? "No line matches." : "Nothing has been logged.";
     setText(this.#note, drawn.length ? (left ? `${count(left)} earlier lines` : "") : none);
+  }
+
+  #elementOf(line: Line): HTMLElement {
+    const known = this.#elements.get(line) ?? lineOf(line);
+    this.#elements.set(line, known);
+    return known;
+  }
+
+  /** Show elements; those that are shown already are not moved. */
+  #place(elements: HTMLElement[]): void {
+    const kept = new Set<Element>(elements);
+    for (const each of [...this.#list.children]) if (!kept.has(each)) each.remove();
+    let next = this.#list.firstElementChild;
+    for (const each of elements) {
+      if (each === next) next = next.nextElementSibling;
+      else this.#list.insertBefore(each, next);
+    }
   }
 }
 
@@ -63,12 +125,16 @@ function lineOf({ model, level, call, text }: Line): HTMLElement {
   return h("li", call ? { title: call } : {}, h("span", { class: `state ${kind}` }, level), " ", h("b", {}, model), " ", h("span", { class: "text" }, text.trimEnd()));
 }
 
-/** Offer other values; the chosen one stays if it is among them. */
+/** Offer other values; the chosen one stays. */
 function offer(select: HTMLSelectElement, all: string, values: string[]): void {
   const chosen = select.value;
-  const offered = [...select.options].slice(1).map(({ value }) => value);
-  if (offered.join("\n") !== values.join("\n")) select.replaceChildren(...options(all, values));
-  select.value = values.includes(chosen) ? chosen : "";
+  const isKept = !chosen || values.includes(chosen);
+  select.replaceChildren(...options(all, isKept ? values : [chosen, ...values]));
+  select.value = chosen;
+}
+
+function unique(values: string[]): string[] {
+  return [...new Set(values)];
 }
 
 function options(all: string, values: string[]): HTMLElement[] {
