@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from blsnb.parity.parity import Parity
     from blsnb.results.comparison import Comparison
     from blsnb.results.run import Run
+    from blsnb.views.live.trace_view import TraceView
 
 _TABLES = {
     "blsnb.benchmark.bench.Bench": "load_tests.bench.bundle",
@@ -91,6 +92,7 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
         "blsnb.parity.parity.Parity": parity_bundle,
         "blsnb.results.comparison.Comparison": comparison_bundle,
         "blsnb.results.run.Run": run_bundle,
+        "blsnb.views.live.trace_view.TraceView": _view_bundle,
     }
     before = {
         name: formatter.for_type_by_name(*name.rsplit(".", 1), printer)
@@ -121,6 +123,11 @@ def _deferred(function: str) -> Callable[..., dict[str, Any]]:
         return shown
 
     return bundle_of
+
+
+def _view_bundle(view: TraceView, **given: Any) -> Any:
+    """Return the display of a run's widget, which in a saved notebook is a picture."""
+    return view.placed() if has_page(get_ipython()) else view._repr_mimebundle_(**given)
 
 
 def _connect(comparison: Comparison, runs: RunDisplay) -> None:

@@ -9,6 +9,7 @@ import pytest
 from asserting import every, some
 
 from blsnb.magics import default_server as default
+from blsnb.magics import display
 from blsnb.magics.runs import places, show
 from blsnb.magics.runs.live_runs import ActiveRun
 from blsnb.magics.runs.places import CellPlaces
@@ -83,6 +84,23 @@ def test_a_replay_shows_both_responses(double):
     [shown] = ran.outputs
     assert "most by 2 at [1]: 6, was 4" in shown["text/plain"]
     assert "<Comparison double: vs" in repr(ran.value)
+
+
+def test_the_widget_of_a_run_takes_the_place_of_its_picture(double, monkeypatch):
+    """In a page, which keeps the picture; a program keeps the widget's state."""
+    widget = "application/vnd.jupyter.widget-view+json"
+    view = double.run(
+        "import blsnb\nblsnb.infer('double', {'X': [1.0]}).widget()"
+    ).value
+    formatter = double.shell.display_formatter.mimebundle_formatter
+    program, _ = formatter(view)
+    monkeypatch.setattr(display, "has_page", lambda shell: True)
+    page, _ = formatter(view)
+
+    assert {widget, "text/html", "text/plain"} == set(program)
+    assert {"text/html", "text/plain"} == set(page)
+    assert page["text/html"].startswith("<div><img")
+    assert 'get("' in page["text/html"]
 
 
 def test_a_failed_run_shows_itself(double):

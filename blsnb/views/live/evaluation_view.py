@@ -10,7 +10,7 @@ from typing import Any
 import ipywidgets
 
 from blsnb.views.evaluations.page import EvaluationPage, aligned, html, short, text
-from blsnb.views.live.placed_widget import PlacedWidget
+from blsnb.views.live.placed_widget import placed_bundle
 
 MAX_ROWS = 20
 """Maximum number of rows of a list that are shown at once."""
@@ -68,9 +68,7 @@ class EvaluationView(ipywidgets.VBox):
 
     def placed(self) -> dict[str, str]:
         """Return the tables of the page with a script that puts the view there."""
-        shown = self._still()
-        document = PlacedWidget(self, lambda _: None).document(shown["text/html"])
-        return {**shown, "text/html": document}
+        return placed_bundle(self, self._still())
 
     def _still(self) -> dict[str, str]:
         return {"text/html": html(self._page), "text/plain": text(self._page)}

@@ -72,6 +72,18 @@ class PlacedWidget(anywidget.AnyWidget):
                 self._inserted(result)
 
 
+def placed_bundle(widget: Any, still: dict[str, str]) -> dict[str, str]:
+    """Return the display of a widget for pages, of which a saved notebook keeps a part.
+
+    Parameters
+    ----------
+    still
+        That part: the display for readers without a kernel.
+    """
+    document = PlacedWidget(widget, lambda _: None).document(still["text/html"])
+    return {**still, "text/html": document}
+
+
 def placed(page: str, kind: str, widget_id: str) -> str:
     """Return HTML whose content a widget replaces when the page has received it.
 

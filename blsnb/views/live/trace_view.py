@@ -20,6 +20,7 @@ from blsnb.views.documents.numbering import Numbering
 from blsnb.views.live import queries
 from blsnb.views.live.answers import Answers
 from blsnb.views.live.clocks import FlushClock
+from blsnb.views.live.placed_widget import placed_bundle
 from blsnb.views.live.queries import VERSION, answer_about
 from blsnb.views.tree import tree
 
@@ -80,9 +81,15 @@ class TraceView(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], Message]:
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        return data | self._still(), metadata
+
+    def placed(self) -> dict[str, str]:
+        """Return the picture with a script that puts the view in its place."""
+        return placed_bundle(self, self._still())
+
+    def _still(self) -> dict[str, str]:
         run = self._compared(self._trace())
-        shown = {"text/html": document.still(run), "text/plain": tree(run)}
-        return data | shown, metadata
+        return {"text/html": document.still(run), "text/plain": tree(run)}
 
     def _trace(self) -> Trace:
         """Return the part of the trace that fits in a page."""
