@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Plane } from "../src/timeline/plane.ts";
+import { Plane, planeOf } from "../src/timeline/plane.ts";
 import { TimeRange } from "../src/timeline/range.ts";
 
 /** A hundred microseconds on a hundred pixels, with room for labels behind. */
@@ -43,4 +43,11 @@ test("intervals that end before what is shown, or begin behind it, are left out"
     [90, 150],
     [210, 220],
   ]);
+});
+
+test("a comparison has wider names, except in a narrow view", () => {
+  const range = new TimeRange();
+  const lefts = [940, 500].map((width) => [false, true].map((compared) => planeOf(range, width, compared).left));
+
+  assert.deepEqual(lefts, [[232, 288], [190, 190]]);
 });

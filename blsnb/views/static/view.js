@@ -4789,6 +4789,7 @@ var Bars = class {
 
 // src/timeline/plane.ts
 var NAMES2 = { min: 232, max: 340, share: 0.24, maxShare: 0.38 };
+var COMPARED_NAMES = 288;
 var LABEL_ROOM = 82;
 var COMPARED_ROOM = 140;
 var Plane = class {
@@ -4828,7 +4829,7 @@ var Plane = class {
   }
 };
 function planeOf(range, width, compared2) {
-  const names = Math.min(NAMES2.max, Math.max(NAMES2.min, NAMES2.share * width));
+  const names = Math.min(NAMES2.max, Math.max(compared2 ? COMPARED_NAMES : NAMES2.min, NAMES2.share * width));
   const left = Math.round(Math.min(names, NAMES2.maxShare * width));
   const room = compared2 && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
   return new Plane(range, left, Math.max(50, width - left - room), width);
@@ -5032,7 +5033,7 @@ var RowElements = class {
     const { trace } = this.#session;
     const [call] = row5.calls;
     const badges = [];
-    const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}` }, text));
+    const badge = (text, kind = "") => badges.push(h("span", { class: `badge ${kind}`, title: text }, text));
     if (row5.kind === "missing") {
       const { length } = row5.missing;
       if (length > 1 && trace.comparison?.baseline.folded.has(row5.missing))

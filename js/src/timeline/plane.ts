@@ -4,6 +4,8 @@ import type { TimeRange } from "./range.ts";
 
 /** Width of the names: a share of a wide view, and at most a share of a narrow one. */
 const NAMES = { min: 232, max: 340, share: 0.24, maxShare: 0.38 };
+/** The minimum with a baseline: folded rows have the numbers of new and changed calls. */
+const COMPARED_NAMES = 288;
 /** Room for a duration behind the last bar. */
 const LABEL_ROOM = 82;
 /** The same with the difference from the baseline. */
@@ -55,7 +57,7 @@ export class Plane {
 
 /** Return the plane of a timeline with the width of its element; `compared` with a baseline. */
 export function planeOf(range: TimeRange, width: number, compared: boolean): Plane {
-  const names = Math.min(NAMES.max, Math.max(NAMES.min, NAMES.share * width));
+  const names = Math.min(NAMES.max, Math.max(compared ? COMPARED_NAMES : NAMES.min, NAMES.share * width));
   const left = Math.round(Math.min(names, NAMES.maxShare * width));
   const room = compared && width > 480 ? COMPARED_ROOM : LABEL_ROOM;
   return new Plane(range, left, Math.max(50, width - left - room), width);

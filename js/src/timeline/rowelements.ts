@@ -159,7 +159,7 @@ export class RowElements {
     const [call] = row.calls;
     const badges: HTMLElement[] = [];
     const badge = (text: string, kind = ""): number =>
-      badges.push(h("span", { class: `badge ${kind}` }, text));
+      badges.push(h("span", { class: `badge ${kind}`, title: text }, text));
     if (row.kind === "missing") {
       const { length } = row.missing;
       if (length > 1 && trace.comparison?.baseline.folded.has(row.missing))
