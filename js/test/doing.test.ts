@@ -88,3 +88,16 @@ test("a file is opened from the folder of the notebook or console", async () => 
   commands.execute = async () => Promise.reject(new Error("file or directory does not exist"));
   assert.equal(await open("gone.py"), "file or directory does not exist");
 });
+
+test("a run that is shown again takes the place of its tab, and not of another notebook's", async () => {
+  const disposed: string[] = [];
+  class Tab extends FakeTab {
+    dispose = (): unknown => disposed.push(this.id);
+  }
+  const host = new FakeApplication("main");
+  const doing = new Doing(host.application, { MainAreaWidget: Tab } as unknown as Classes, RENDERMIME);
+  const buffer = new TextEncoder().encode("<p>run</p>").buffer;
+  for (const id of ["one", "two", "one"])
+    await doing.follow({ page: { title: "run 1", html: [0, 10] }, buffer } as unknown as Reply, { id } as Document);
+  assert.deepEqual(disposed, [host.activated[0]]);
+});

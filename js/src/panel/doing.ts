@@ -24,7 +24,7 @@ export class Doing {
     if (reply.page) {
       const [offset, size] = reply.page.html;
       const html = new TextDecoder().decode(new Uint8Array(reply.buffer, offset, size));
-      return this.#show(reply.page.title, html);
+      return this.#show(reply.page.title, html, document);
     }
     return reply.done ?? "";
   }
@@ -82,14 +82,15 @@ export class Doing {
     }
   }
 
-  async #show(title: string, html: string): Promise<string> {
+  async #show(title: string, html: string, document: Document | null): Promise<string> {
     if (!this.#rendermime) return "This page cannot show a run in a tab.";
     const { MainAreaWidget } = this.#classes;
     const content = this.#rendermime.createRenderer("text/html");
     const tab = new MainAreaWidget({ content });
-    // What is shown again takes the place of the tab that showed it.
-    this.#tabs.get(title)?.dispose();
-    this.#tabs.set(title, tab);
+    // What is shown again takes the place of the tab that showed it. Kernels number their runs alike.
+    const key = `${document?.id} ${title}`;
+    this.#tabs.get(key)?.dispose();
+    this.#tabs.set(key, tab);
     tab.id = `blsnb-tab-${++lastTab}`;
     tab.title.label = title;
     tab.title.caption = title;
