@@ -78,8 +78,6 @@ def ensemble_config(name: str, config: ModelConfig, source: Source) -> ModelConf
 
 def _pool_name(sent: SentTensor, step: _Step, names: dict[tuple[str, str], str]) -> str:
     """Return the name of the ensemble tensor that a step's input receives."""
-    if sent.datatype or sent.shape is not None:
-        _refuse(f"input '{sent.name}' of model '{step.model}' is computed", step.line)
     if sent.own_input:
         return sent.own_input
     if sent.output_of in names:
@@ -175,7 +173,7 @@ class _Pipeline:
             return
         for item, where in self._items(node):
             tensor = sent_tensor(item, where, self._evaluator)
-            if tensor is None or tensor.output_of is None or tensor.datatype:
+            if tensor is None or tensor.output_of is None:
                 _refuse("an output is computed", line)
             yield tensor.name, tensor.output_of
 
