@@ -1,8 +1,9 @@
 """Sample single edits of the sources, and list those that no test notices.
 
 ``PYTHONPATH=tests python -m mutants --seed 1 --python 100 --typescript 20`` works on a
-copy of the checkout. For each edit it runs the tests of the edited file, then those of
-the room from the nearest folder upwards, then the others, until one fails. With
+copy of the checkout. For each edit it runs the tests of the edited file, then all
+others that execute the edited function, until one fails. Which these are is recorded
+once, or again with ``--record``, in a run of all tests that need no browser. With
 ``--log FILE`` a later call continues where an earlier one ended. A missed edit may also
 be equivalent to the original.
 """
@@ -14,10 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from .executed import FILE, record
 from .log import Log
 from .sampling import Mutant, sample
 from .scratch import Scratch
 from .selection import stages
+
+WITHOUT = ("--ignore=tests/browser", "--ignore=tests/mutants")
 
 
 def main() -> int:
@@ -29,7 +33,10 @@ def main() -> int:
     options.add_argument("--list", action="store_true", help="only list the sample")
     options.add_argument("--log", type=Path, help="continue what this file has")
     options.add_argument(
-        "--near", action="store_true", help="only run tests of the edited room"
+        "--near", action="store_true", help="run no browser for the view's edits"
+    )
+    options.add_argument(
+        "--record", action="store_true", help="record again what each test executes"
     )
     given = options.parse_args()
     samples = {
@@ -39,6 +46,9 @@ def main() -> int:
     if given.list:
         print(*(each for mutants in samples.values() for each in mutants), sep="\n")
         return 0
+    if given.record or (given.python and not FILE.exists()):
+        with tempfile.TemporaryDirectory(prefix="executed-") as folder:
+            record(Scratch(Path(folder)).folder, "tests", *WITHOUT)
     log = Log(given.log)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         scratch = Scratch(Path(folder))
@@ -57,7 +67,7 @@ def main() -> int:
 
 def judge(mutant: Mutant, scratch: Scratch, log: Log, *, near: bool) -> None:
     """Run the tests that the log lacks, until one notices the edit."""
-    chosen = (each for each in stages(mutant.path) if each.near or not near)
+    chosen = (each for each in stages(mutant) if each.near or not near)
     for stage in log.remaining(mutant, chosen):
         noticed = scratch.noticed(mutant, stage)
         log.add(mutant, stage, noticed)

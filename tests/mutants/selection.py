@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from dealing import TOGETHER
 
-from .sampling import ROOT
+from .executed import recorded_tests
+from .sampling import ROOT, Mutant
 
 PYTEST = ["-x", "-q", "-n0", "-m", "not slow", "--tb=line"]
 ASIDE = ("browser", "conformance", "mutants")
 """Folders in `tests/` that are not rooms."""
-TOP = "tests/test_*.py"
 Command = list[str]
 
 
@@ -26,27 +27,35 @@ class Stage(NamedTuple):
     near: bool
 
 
-def stages(path: str) -> Iterator[Stage]:
+def stages(mutant: Mutant) -> Iterator[Stage]:
     """Yield sets of tests, those of the file first; each is run once."""
-    yield from _of_typescript(path) if path.endswith(".ts") else _of_python(path)
+    if mutant.path.endswith(".ts"):
+        yield from _of_typescript(mutant.path)
+    else:
+        yield from _of_python(mutant)
 
 
-def _of_python(path: str) -> Iterator[Stage]:
-    done = naming(path)
-    if done:
-        yield Stage("its own tests", [_pytest(*done)], near=True)
-    for folder in folders(path):
-        chosen = [each for each in _files(folder) if each not in done]
-        yield Stage(folder, [_pytest(*chosen, *_but(done))], near=True)
-        done = [*done, *chosen]
-    rows = _pytest("tests/conformance", "-k", "blsnb")
-    yield Stage("tests/conformance", [rows], near=False)
-    rooms = [
-        each.removesuffix("/__init__.py") for each in _files("tests/*/__init__.py")
-    ]
-    others = [each for each in rooms if Path(each).name not in ASIDE]
-    chosen = [each for each in (*others, *_files(TOP)) if each not in done]
-    yield Stage("other rooms", [_pytest(*chosen, *_but(done))], near=False)
+def _of_python(mutant: Mutant) -> Iterator[Stage]:
+    own = naming(mutant.path)
+    if own:
+        yield Stage("its own tests", [_pytest(*own)], near=True)
+    rooms = defaultdict[str, list[str]](list)
+    for test in existing(recorded_tests(mutant)):
+        file = test.partition("::")[0]
+        if file not in own:
+            rooms["/".join(file.split("/")[:-1][:2])].append(test)
+    home = f"tests/{mutant.path.split('/')[1]}"
+    for room in sorted(rooms, key=lambda each: (each != home, each)):
+        yield Stage(room, [_pytest(*rooms[room])], near=True)
+
+
+def existing(tests: Iterable[str]) -> Iterator[str]:
+    """Yield the recorded tests that still exist."""
+    for test in tests:
+        file, name, *_ = [*test.split("::"), ""]
+        path = ROOT / file
+        if path.exists() and name in path.read_text(encoding="utf-8"):
+            yield test
 
 
 def naming(path: str) -> list[str]:
@@ -65,14 +74,6 @@ def naming(path: str) -> list[str]:
         )
     ]
     return sorted(each.relative_to(ROOT).as_posix() for each in found)
-
-
-def folders(path: str) -> list[str]:
-    """Return the test folders of a file's room, from the nearest upwards."""
-    inner = Path(path).relative_to("blsnb").parent
-    mirrored = [Path("tests") / each for each in (inner, *inner.parents)][:-1]
-    found = [each.as_posix() for each in mirrored if (ROOT / each).is_dir()]
-    return found or [TOP]
 
 
 def _but(ignored: list[str]) -> list[str]:

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from .sampling import ROOT, sample
-from .selection import folders, naming, stages
+from . import executed
+from .edits import Edit
+from .sampling import ROOT, Mutant, sample
+from .selection import naming, stages
+
+READER = "blsnb/engine/request/reader.py"
+OWN = "tests/engine/request/test_reader.py"
+NOTHING = Edit(0, 0, "")
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Replace the record of what each test executes."""
+
+    def record(*tests):
+        keys = executed.executing(Mutant(READER, NOTHING))
+        monkeypatch.setattr(executed, "recorded", lambda: dict.fromkeys(keys, tests))
+
+    record()
+    return record
 
 
 def test_the_same_seed_gives_the_same_sample():
@@ -20,31 +38,27 @@ def test_the_same_seed_gives_the_same_sample():
     ("path", "first"),
     [
         ("blsnb/views/tree.py", "its own tests"),
-        ("blsnb/testing/pool.py", "tests/testing"),
         ("blsnb/errors.py", "its own tests"),
         ("js/src/session/rows.ts", "its own tests"),
         ("js/src/frame/toolbar.ts", "js/test"),
     ],
 )
-def test_the_nearest_tests_come_first(path, first):
+def test_the_nearest_tests_come_first(recorded, path, first):
     """They are those that name the file, else those of its folder."""
     assert (ROOT / path).is_file()
-    assert first == next(stages(path)).name
+    assert first == next(stages(Mutant(path, NOTHING))).name
 
 
-def test_folders_of_a_room_follow_from_the_nearest():
-    """A file that is a room has the tests beside the rooms."""
-    found = folders("blsnb/engine/request/reader.py")
+def test_tests_that_execute_an_edited_function_follow_by_room(recorded):
+    """Its own room is first; each test runs in one stage, and must still exist."""
+    own = naming(READER)
+    serving = "tests/serving/core/test_metadata.py"
+    near = "tests/engine/test_abandoned.py"
+    gone = "tests/views/test_gone.py"
+    recorded(f"{own[0]}::test_a", serving, near, gone, f"{near}::test_gone")
+    first, *others = stages(Mutant(READER, NOTHING))
 
-    assert ["tests/engine/request", "tests/engine"] == found
-    assert ["tests/test_*.py"] == folders("blsnb/options.py")
-
-
-def test_each_test_runs_in_one_stage():
-    """Later stages omit the tests of earlier ones."""
-    own = naming("blsnb/engine/request/reader.py")
-    folder, room = list(stages("blsnb/engine/request/reader.py"))[1:3]
-
-    assert own
-    assert {f"--ignore={each}" for each in own} <= {*folder.commands[0]}
-    assert "--ignore=tests/engine/request" in room.commands[0]
+    assert "its own tests" == first.name
+    assert own == first.commands[0][-len(own) :]
+    found = [(each.name, each.commands[0][-1]) for each in others]
+    assert [("tests/engine", near), ("tests/serving", serving)] == found
