@@ -262,11 +262,9 @@ class Following:
         """Load saved files once they no longer conflict with a cell."""
         for name in list(self._stale):
             derived = self._models.repository.derivations.get(name)
-            if derived is None:
-                self._stale.discard(name)
-            elif derived.folder == root / name:
-                if any(edit.is_stale for edit in derived.edits()):
-                    continue
+            if derived is None or derived.folder != root / name:
+                continue
+            if not any(edit.is_stale for edit in derived.edits()):
                 self._stale.discard(name)
                 if derived.changed_paths():
                     self._load_changed_by_cells(name, root)
