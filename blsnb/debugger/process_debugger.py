@@ -210,7 +210,7 @@ class ProcessDebugger:
             for kind, own in zip(kinds, (text, parts), strict=True):
                 known = utils.extensions_of_type(kind)
                 if type(own) not in map(type, known):
-                    known.insert(0, own)
+                    known.append(own)
 
     def hide_package(self) -> None:
         """Leave blsnb's own files out of stacks and steps; keep the user's filters.
