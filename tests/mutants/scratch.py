@@ -82,12 +82,12 @@ class Scratch:
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.folder),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_ADDOPTS": f"-o cache_dir={self.folder / _CACHE}",
             # Recorded answers replace the real server.
             "BLSNB_HIDE_TRITON": "1",
         }
-        environment.pop("BLSNB_REQUIRE_TRITON", None)
+        for name in ("BLSNB_REQUIRE_TRITON", "PYTHONDONTWRITEBYTECODE"):
+            environment.pop(name, None)
         try:
             ended = subprocess.run(
                 command,
