@@ -2,10 +2,10 @@
 
 ``PYTHONPATH=tests python -m mutants --seed 1 --python 100 --typescript 20`` works on a
 copy of the checkout. For each edit it runs the tests of the edited file, then all
-others that execute the edited function, until one fails. Which these are is recorded
-once, or again with ``--record``, in a run of all tests that need no browser. With
-``--log FILE`` a later call continues where an earlier one ended. A missed edit may also
-be equivalent to the original.
+others that execute the edited function, until one fails, and last the type check. Which
+these are is recorded once, or again with ``--record``, in a run of all tests that need
+no browser. With ``--log FILE`` a later call continues where an earlier one ended. A
+missed edit may also be equivalent to the original.
 """
 
 from __future__ import annotations

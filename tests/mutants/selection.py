@@ -47,6 +47,7 @@ def _of_python(mutant: Mutant) -> Iterator[Stage]:
     home = f"tests/{mutant.path.split('/')[1]}"
     for room in sorted(rooms, key=lambda each: (each != home, each)):
         yield Stage(room, [_pytest(*rooms[room])], near=True)
+    yield Stage("types", [[sys.executable, "-m", "mypy"]], near=True)
 
 
 def existing(tests: Iterable[str]) -> Iterator[str]:

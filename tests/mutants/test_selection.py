@@ -56,9 +56,9 @@ def test_tests_that_execute_an_edited_function_follow_by_room(recorded):
     near = "tests/engine/test_abandoned.py"
     gone = "tests/views/test_gone.py"
     recorded(f"{own[0]}::test_a", serving, near, gone, f"{near}::test_gone")
-    first, *others = stages(Mutant(READER, NOTHING))
+    first, *others, last = stages(Mutant(READER, NOTHING))
 
-    assert "its own tests" == first.name
+    assert ["its own tests", "types"] == [first.name, last.name]
     assert own == first.commands[0][-len(own) :]
     found = [(each.name, each.commands[0][-1]) for each in others]
     assert [("tests/engine", near), ("tests/serving", serving)] == found
