@@ -21,6 +21,12 @@ def calls_of(text, parameters=None, **modules):
     return bls_calls(source, Evaluator(parameters or {}))
 
 
+NAMES = """
+FIRST = 'a'
+KINDS = {'en': 'k', 'de': 'l'}
+def converted(name, pytype=str):
+    return pytype(name)
+"""
 TARGETS = {
     "a literal": ("pb_utils.InferenceRequest(model_name='a')", ["a"]),
     "the fifth argument": ("pb_utils.InferenceRequest('', 0, [], [], 'a')", ["a"]),
@@ -69,6 +75,38 @@ TARGETS = {
         "asked = {'model_name': 'a'}\npb_utils.InferenceRequest(**asked)",
         ["a"],
     ),
+    **{
+        text: (f"{NAMES}pb_utils.InferenceRequest(model_name={text})", expected)
+        for text, expected in {
+            "'a' + '_b'": ["a_b"],
+            "FIRST or 'c'": ["a", "c"],
+            "(name := FIRST)": ["a"],
+            "str(FIRST)": ["a"],
+            "' A '.strip().lower()": ["a"],
+            "FIRST.upper()": ["A"],
+            "'the_a'.removeprefix('the_')": ["a"],
+            "'a_v2'.removesuffix('_v2')": ["a"],
+            "FIRST.replace('a', KINDS['en'])": ["k"],
+            "'{}_{}'.format(FIRST, KINDS['en'])": ["a_k"],
+            "KINDS['de']": ["l"],
+            "KINDS.get(language, 'c')": ["c", "k", "l"],
+            "[FIRST, 'b'][number]": ["a", "b"],
+            "converted('a')": ["a"],
+        }.items()
+    },
+    **{
+        f"each of {several}": (
+            f"{NAMES}for name in {several}:\n"
+            "    pb_utils.InferenceRequest(model_name=name)",
+            expected,
+        )
+        for several, expected in {
+            "KINDS": ["de", "en"],
+            "KINDS.values()": ["k", "l"],
+            "{'a', 'b'}": ["a", "b"],
+            "['a'] + ['b']": ["a", "b"],
+        }.items()
+    },
     "an imported class": (
         "from triton_python_backend_utils import InferenceRequest as Request\n"
         "Request(model_name='a')",
@@ -84,7 +122,7 @@ def test_a_target_is_decided(case):
 
     [call] = calls_of(text, {"next": "from the configuration"})
 
-    assert expected == list(call.targets)
+    assert expected == sorted(call.targets)
     assert "" == call.undecided
 
 
@@ -93,6 +131,18 @@ UNDECIDED = {
     "the environment": "import os\nname = os.environ['NEXT']\n",
     "a changed text": "name = 'a'\nname += suffix\n",
     "no assignment": "",
+    "a method of an input": "name = tensor.name().lower()\n",
+    "a method with an input": "name = 'a'.replace('a', tensor.name())\n",
+    "a format with names": "name = '{kind}'.format(kind='a')\n",
+    "a format that fails": "name = '{}'.format()\n",
+    "a method with too few arguments": "name = 'a'.replace('a')\n",
+    "a call of another method": "name = 'a'.title()\n",
+    "a part that is an input": "name = 'a' + tensor.name()\n",
+    "a formatted number": "name = f'{1:03}'\n",
+    "a function without a result": "def f(): pass\nname = f()\n",
+    "a function that calls itself": "def f(): return f()\nname = f()\n",
+    "an element of a text": "name = 'abc'[0]\n",
+    "elements of an input": "for name in tensor.names(): pass\n",
 }
 
 
@@ -102,6 +152,32 @@ def test_an_undecided_target_is_its_expression(case):
     [call] = calls_of(f"{UNDECIDED[case]}pb_utils.InferenceRequest(model_name=name)")
 
     assert "name" == call.undecided
+
+
+@pytest.mark.parametrize(("count", "is_decided"), [(8, True), (9, False)])
+def test_at_most_64_names_are_followed(count, is_decided):
+    """More are no choice that a reader would look through."""
+    texts = [str(number) for number in range(count)]
+    [call] = calls_of(
+        f"for first in {texts}:\n"
+        f"    for second in {texts}:\n"
+        "        pb_utils.InferenceRequest(model_name=first + second)\n"
+    )
+
+    expected = [a + b for a in texts for b in texts] if is_decided else []
+    assert expected == sorted(call.targets)
+    assert is_decided == (call.undecided == "")
+
+
+@pytest.mark.parametrize(("count", "is_decided"), [(12, True), (13, False)])
+def test_at_most_12_names_are_followed_for_a_target(count, is_decided):
+    """Sources may define names in circles."""
+    names = "".join(f"n{number} = n{number - 1}\n" for number in range(1, count))
+    [call] = calls_of(
+        f"n0 = 'a'\n{names}pb_utils.InferenceRequest(model_name=n{count - 1})\n"
+    )
+
+    assert is_decided == (call.targets == ("a",))
 
 
 def test_a_helper_function_is_a_call_for_each_of_its_callers():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -143,11 +144,11 @@ class Evaluator:
 
     def _joined(self, parts: list[ast.expr], scope: Scope, depth: int) -> Possible:
         found = [self.possible(part, scope, depth + 1) for part in parts]
-        if any(part.is_open for part in found):
+        count = math.prod(len(part.values) for part in found)
+        if any(part.is_open for part in found) or count > _MAX_VALUES:
             return OPEN
         texts = itertools.product(*(part.values for part in found))
-        joined = {"".join(map(str, one)) for one in itertools.islice(texts, 100)}
-        return Possible(frozenset(joined)) | Possible()
+        return Possible(frozenset("".join(map(str, each)) for each in texts))
 
     def _item(
         self, base: ast.expr, index: ast.expr, scope: Scope, depth: int
