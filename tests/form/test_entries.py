@@ -237,6 +237,56 @@ def test_a_sound_is_converted_to_the_declared_shape(spec, note, tmp_path):
     assert spec.takes(again.shape)
 
 
+SOUNDS = {
+    "one channel": ([[1], [2], [3]], "INT16", (-1,), [1, 2, 3], "1 channels."),
+    "two averaged": ([[2, 4], [6, 9]], "INT16", (2,), [3, 7], "channels averaged."),
+    "shortened": ([[1], [2], [3]], "INT16", (2,), [1, 2], "cut to 2 samples."),
+    "extended": ([[1]], "INT16", (3,), [1, 0, 0], "silence added to 3 samples."),
+    "channels first": (
+        [[1, 2], [3, 4], [5, 6]],
+        *("INT16", (2, -1), [[1, 3, 5], [2, 4, 6]], "channels first."),
+    ),
+    "any channels": ([[1, 2]], "INT16", (-1, 5), [[1, 0, 0, 0, 0], [2, 0, 0, 0, 0]]),
+    "channels last": ([[1, 2], [3, 4]], "INT16", (-1, 2), [[1, 2], [3, 4]]),
+    "channels last, shortened": ([[1, 2], [3, 4]], "INT16", (1, 2), [[1, 2]]),
+    "as a fraction": ([[16384], [-32768]], "FP32", (-1,), [0.5, -1], "scaled to -1…1."),
+    "as a short fraction": ([[16384]], "FP16", (-1,), [0.5], "scaled to -1…1."),
+}
+
+
+@pytest.mark.parametrize("case", SOUNDS)
+def test_a_sound_becomes_samples(case):
+    """One after the other, each channel in its row or column."""
+    samples, datatype, dims, expected, *note = SOUNDS[case]
+    upload = Upload("a.wav", wav(np.array(samples, np.int16)))
+
+    value = read(InputSpec("S", datatype, dims), InputSource.FILE, upload=upload)
+
+    assert expected == value.value.tolist()
+    assert value.note.endswith((*note, "")[0])
+
+
+def test_a_sound_of_32_bits_is_scaled_by_its_own_range():
+    """As one of 16 bits."""
+    upload = Upload("a.wav", wav(np.array([[1 << 30], [-1 << 31]], np.int32)))
+
+    value = read(InputSpec("S", "FP64", (-1,)), InputSource.FILE, upload=upload)
+
+    assert [0.5, -1] == value.value.tolist()
+
+
+def test_a_sound_that_was_cut_off_keeps_its_whole_samples():
+    """A missing rate does not matter either."""
+    content = bytearray(wav(np.array([[1, 2], [3, 4]], np.int16)))[:-1]
+    content[24:28] = bytes(4)
+    spec = InputSpec("S", "INT16", (-1, 2))
+
+    value = read(spec, InputSource.FILE, upload=Upload("a.wav", bytes(content)))
+
+    assert [[1, 2]] == value.value.tolist()
+    assert "1.00 s at 1 Hz" in value.note
+
+
 def test_an_array_is_read_without_executing_anything():
     """A NumPy file keeps its type; a pickled one is refused."""
     array = np.ones((1, 2), np.float32)
