@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -217,7 +216,7 @@ def _value(value: Any) -> Any:
         case {"bytesValue": str(text)}:
             try:
                 return base64.b64decode(text)
-            except binascii.Error:
+            except ValueError:
                 return None
     return None
 
