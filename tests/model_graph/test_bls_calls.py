@@ -95,6 +95,25 @@ TARGETS = {
         }.items()
     },
     **{
+        statement: (
+            f"{NAMES}{statement}:\n    pb_utils.InferenceRequest(model_name=name)",
+            expected,
+        )
+        for statement, expected in {
+            "for number, name in enumerate(['a', 'b'])": ["a", "b"],
+            "for name, kind in KINDS.items()": ["de", "en"],
+            "for name, *rest in [['a', 'x'], ('b',)]": ["a", "b"],
+            "if name := FIRST": ["a"],
+            "name: str = 'a'\nif name": ["a"],
+            "name, other = 'a', 'b'\nif name": ["a"],
+            "name = other = 'a'\nif name": ["a"],
+        }.items()
+    },
+    "a comprehension": (
+        "[pb_utils.InferenceRequest(model_name=name) for name in ('a', 'b')]",
+        ["a", "b"],
+    ),
+    **{
         f"each of {several}": (
             f"{NAMES}for name in {several}:\n"
             "    pb_utils.InferenceRequest(model_name=name)",
@@ -131,6 +150,11 @@ UNDECIDED = {
     "the environment": "import os\nname = os.environ['NEXT']\n",
     "a changed text": "name = 'a'\nname += suffix\n",
     "no assignment": "",
+    "a part of a text": "name, other = 'ab'\n",
+    "a longer list": "name, *rest = 'a', 'b', 'c'\n",
+    "parts of each text": "for n, (name, _) in enumerate(('ab', 'cd')): pass\n",
+    "parts of rows that are not known": "for n, name in [('x', 'a'), row]: pass\n",
+    "parts of rows that are shorter": "for n, name in [('x', 'a'), ('y',)]: pass\n",
     "a method of an input": "name = tensor.name().lower()\n",
     "a method with an input": "name = 'a'.replace('a', tensor.name())\n",
     "a format with names": "name = '{kind}'.format(kind='a')\n",

@@ -1,12 +1,14 @@
 """Specification of the graph of a repository's models."""
 
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from blsnb import Server
-from blsnb.model_graph.picture import page
+from blsnb.model_graph.picture import draw, page
 
 REPOSITORIES = Path(__file__).parent / "repositories"
 CHILD = """
@@ -211,6 +213,43 @@ def test_a_box_without_calls_shows_the_kind_of_its_model(tmp_path):
     assert ["name", "undecided"] == texts_of_box(texts, "name")
     assert ["gone", "no such model"] == texts_of_box(texts, "gone")
     assert ["parent", "python"] == texts_of_box(texts, "parent")
+
+
+def test_a_page_says_how_many_models_it_draws_and_links_to_their_files(
+    tmp_path, monkeypatch
+):
+    """Each link covers the box of its model, whose file it opens."""
+    monkeypatch.chdir(tmp_path)
+    pair = {"parent": (PARENT, asking("child")), "child": (CHILD, "pass")}
+    graph = graph_of(tmp_path, **pair)
+    drawing = draw(graph)
+    root = ET.fromstring(drawing.svg)
+    links = re.findall(
+        r'<a href="([^"]*)"[^>]*left:([\d.]+)%;top:([\d.]+)%', page(graph)
+    )
+
+    assert "Graph of 2 models" == root.get("aria-label")
+    assert f"0 0 {drawing.width:.0f} {drawing.height:g}" == root.get("viewBox")
+    places = [
+        (quote(graph.models[number].file), x / drawing.width, y / drawing.height)
+        for number, (x, y) in drawing.places.items()
+    ]
+    found = [(file, float(x) / 100, float(y) / 100) for file, x, y in links]
+    assert [each[0] for each in places] == [each[0] for each in found]
+    for (_, *expected), (_, *place) in zip(places, found, strict=True):
+        assert expected == pytest.approx(place, abs=1e-4)
+
+
+def test_a_legend_needs_room_only_below_edges(tmp_path):
+    """A graph without calls, or without a legend, has none."""
+    pair = {"parent": (PARENT, asking("child")), "child": (CHILD, "pass")}
+    graph, alone = (
+        graph_of(tmp_path / "a", **pair),
+        graph_of(tmp_path / "b", m=pair["child"]),
+    )
+
+    assert 24 == draw(graph).height - draw(graph, has_legend=False).height
+    assert 0 == draw(alone).height - draw(alone, has_legend=False).height
 
 
 def test_foreign_names_are_text_in_the_page(tmp_path):
