@@ -123,6 +123,25 @@ def test_an_ensemble_that_differs_is_reported(chain):
     assert "# OUT: " in ran.stdout
 
 
+def test_the_newest_run_is_compared(chain):
+    """Also one that failed, which both repeat."""
+    last = 'pb_utils.get_input_tensor_by_name(r, "X").as_numpy()[0]'
+    chain.run(CHILD.format("times", f"* [1, 1, 1, 1][int({last})]"))
+    chain.run("blsnb.infer('chain', {'IN': [5.0]})")
+    ran = chain.run("%triton graph --as ensemble chain")
+
+    assert "# chain failed: " in ran.stdout
+
+
+def test_the_proposed_name_is_free(chain):
+    """The ensemble is loaded beside all models to be compared."""
+    for name in ("chain_ensemble", "chain_ensemble_2"):
+        chain.run(CHILD.format(name, ""))
+    ran = chain.run("%triton graph --as ensemble chain")
+
+    assert 'name: "chain_ensemble_3"' in ran.stdout
+
+
 def test_a_pipeline_that_computes_is_no_ensemble(chain):
     """The sentence names what and where."""
     chain.run(CHAIN.format(" + 1"))

@@ -4,7 +4,7 @@ import pytest
 
 from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.errors import InferenceError
-from blsnb.magics.commands.stats import batching_tables
+from blsnb.magics.commands.stats import batching_tables, statistics_table
 
 from ..models import DOUBLE
 
@@ -88,3 +88,27 @@ def test_a_column_counts_the_requests_that_succeeded(notebook):
     counts = dict(zip(head.split(), row.split(), strict=False))
     assert ("2", "1") == (counts["succeeded"], counts["failed"])
     assert "requests" not in counts
+
+
+def test_a_table_has_counts_and_mean_microseconds():
+    """A duration that was never measured is a hyphen."""
+    durations = {
+        "success": {"count": 2000, "ns": 5_000_000},
+        "fail": {"count": 1, "ns": 7},
+        "queue": {"count": 2000, "ns": 2_000_000_000},
+        "compute_input": {"count": 4, "ns": 1_000},
+        "compute_infer": {"count": 3, "ns": 1_000},
+        "compute_output": {"count": 0, "ns": 0},
+    }
+    row = {"name": "m", "version": "3", "execution_count": 1000}
+    table = statistics_table({"model_stats": [{**row, "inference_stats": durations}]})
+
+    head, values = table["text/plain"].splitlines()
+    assert (
+        "model  version  succeeded  failed  executions  mean µs  queue µs  "
+        "compute_input µs  compute_infer µs  compute_output µs"
+    ) == head
+    assert ["m", "3", "2,000", "1", "1,000", "2.5", "1,000.0", "0.2", "0.3", "-"] == (
+        values.split()
+    )
+    assert "<th" in table["text/html"]
