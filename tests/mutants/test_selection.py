@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from . import executed
+from . import executed, executed_view
 from .edits import Edit
 from .sampling import ROOT, Mutant, sample
 from .selection import naming, stages
@@ -23,6 +23,8 @@ def recorded(monkeypatch):
         monkeypatch.setattr(executed, "recorded", lambda: dict.fromkeys(keys, tests))
 
     record()
+    view = {"js/src/frame/toolbar.ts": {"js/test/view.test.ts": [(0, 9, 1)]}}
+    monkeypatch.setattr(executed_view, "recorded", lambda: view)
     return record
 
 
@@ -44,7 +46,7 @@ def test_the_same_seed_gives_the_same_sample():
     ],
 )
 def test_the_nearest_tests_come_first(recorded, path, first):
-    """They are those that name the file, else those of its folder."""
+    """They are those that name the file, else those that execute it."""
     assert (ROOT / path).is_file()
     assert first == next(stages(Mutant(path, NOTHING))).name
 
