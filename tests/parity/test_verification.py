@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from blsnb.parity import verification
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
+    WOULD_HANG,
     ClientFailure,
     ClientOutcome,
     ClientResponse,
 )
+from blsnb.parity.verification import time_limit
 from blsnb.pb_utils.message import RequestMessage
 
 
@@ -54,3 +58,25 @@ def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
     assert ["2 further cases were not sent to the real server"] == list(parity.notes)
     [case] = parity.cases
     assert ["no response within 5 s"] == [each.expected for each in case.checks]
+
+
+@pytest.mark.parametrize(
+    ("client_s", "hangs", "limit_s", "expected"),
+    [
+        (None, False, 60.0, (60.0, False)),
+        (60.0, False, 60.0, (60.0, True)),
+        (61.0, False, 60.0, (60.0, False)),
+        (0.5, True, 60.0, (0.5, True)),
+        (None, True, 60.0, (10.0, False)),
+        (None, True, 9.0, (9.0, False)),
+    ],
+)
+def test_what_hangs_on_blsnb_is_not_waited_for_long(client_s, hangs, limit_s, expected):
+    """The client's own time limit counts if it is the shorter one."""
+    code = WOULD_HANG if hangs else "INTERNAL"
+    response = ClientResponse(failure=ClientFailure(code, "text"))
+    answered = ClientOutcome((response,), 1)
+
+    assert expected == time_limit(client_s, answered, limit_s)
+    if not hangs:
+        assert expected == time_limit(client_s, ClientOutcome((), 1), limit_s)

@@ -7,9 +7,11 @@ import threading
 import pytest
 
 from blsnb import load_recording
+from blsnb.recorder.stub import executions
 from blsnb.recorder.stub.executions import RecordedCall, RecordedExecution
 from blsnb.recorder.stub.recording_files import RecordingFiles
 from blsnb.recorder.stub.settings import RecorderSettings
+from blsnb.trace.events import CallFlag
 
 WAIT_S = 60
 PROCESS = {"model": "m", "pid": 1, "started_unix_ns": 1}
@@ -78,3 +80,12 @@ def test_a_symbolic_link_in_the_folder_is_not_followed(tmp_path):
 
     assert [FileExistsError] == [type(error) for error in failures]
     assert ("kept", True) == (target.read_text(), file.is_symlink())
+
+
+def test_a_recorded_call_has_the_flags_of_a_trace():
+    """The recorder cannot import them: it is one file without dependencies."""
+    names = ("ASYNC", "DECOUPLED", "ERROR", "RUNNING", "CANCELLED")
+
+    assert [CallFlag[name] for name in names] == [
+        getattr(executions, name) for name in names
+    ]
