@@ -134,7 +134,7 @@ def executing(mutant: Mutant) -> set[str]:
     around = [
         key
         for key, function in functions(tree, path)
-        if function.body[0].lineno <= line <= (function.end_lineno or 0)
+        if function.lineno <= line <= (function.end_lineno or 0)
     ]
     if around:
         return {around[-1]}

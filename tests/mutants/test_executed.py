@@ -68,9 +68,9 @@ def test_what_a_set_up_executes_counts_for_its_file(tmp_path):
 
 
 def test_an_edit_in_a_function_needs_its_tests():
-    """An edit of its head counts for all functions of the file."""
+    """Also an edit of a default."""
     assert {f"{ARGUMENTS}::did_you_mean"} == executing(at(ARGUMENTS, "by_lower = "))
-    assert f"{ARGUMENTS}::refuse" in executing(at(ARGUMENTS, "did_you_mean("))
+    assert {f"{ARGUMENTS}::check_type"} == executing(at(ARGUMENTS, "= TypeError"))
 
 
 def test_an_edit_of_a_value_needs_the_tests_of_what_mentions_it():
