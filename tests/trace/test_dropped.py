@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from views.samples import recorded
+from views.samples import recorded, tensor
 
 from blsnb.errors import TraceError
 from blsnb.results.traced import take_trace
 from blsnb.trace.dropped import PIN, find_call, missing_call, missing_values, notices
+from blsnb.trace.events import ModelInfo
 from blsnb.trace.facts import Drop
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.spans import Trace
@@ -59,6 +60,29 @@ def test_lost_values_are_named_with_their_limit():
     )
     words = missing_values(trace, ["input 'X'", "input 'Z'"])
     assert words.startswith("the values of input 'X' and input 'Z' are no longer kept")
+
+
+@pytest.mark.parametrize(
+    ("pinned", "kept"), [((), [1, 9]), ((0,), [9, 9]), ((1,), [9, 9]), ((0, 1), [9, 9])]
+)
+def test_runs_at_the_same_time_share_the_budget_at_their_ends(pinned, kept):
+    """Values of the newest run are kept first; pinned runs do not count."""
+    recorder = Recorder(budget_bytes=80)
+    model = ModelInfo("m", 1, "python", "cpu", "model", "")
+    runs = [recorder.begin(), recorder.begin()]
+    for run in runs:
+        for number in range(1, 10):
+            call = recorder.open(run, model, None)
+            call.request_start_ns, call.request_end_ns = number, number + 1
+            recorder.close(run, call, (tensor("X", "FP32", [number] * 2),), ())
+    for number in pinned:
+        runs[number].pinned = True
+    for run in runs:
+        recorder.end(run)
+
+    assert kept == [
+        sum(call.inputs[0].data is not None for call in run.calls) for run in runs
+    ]
 
 
 def test_every_later_view_reports_dropped_calls(trimmed):
