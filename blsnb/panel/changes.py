@@ -17,10 +17,6 @@ class Changes:
         self._sent: Rows | None = None
         self._seq = 0
 
-    def reset(self) -> None:
-        """Send all rows with the next message."""
-        self._sent = None
-
     def message(self, rows: Rows) -> dict[str, Any] | None:
         """Return the keys of the message that brings the page up to date.
 

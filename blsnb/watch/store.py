@@ -144,10 +144,3 @@ class SpanStore:
             group = self._groups.get(run_id.partition("-")[0])
             spans = [] if group is None else list(group.spans.values())
         return assemble_one(spans, run_id)
-
-    def clear(self) -> None:
-        """Drop all spans; they are not counted as dropped."""
-        with self._lock:
-            self._groups.clear()
-            self._bytes = 0
-            self._counts = self._counts._replace(kept=0)
