@@ -268,16 +268,17 @@ export function press(target: Element, key: string, options: KeyboardEventInit =
   return left;
 }
 
-/** Send a pointer event at a position of the page. */
+/** Send a pointer event at a position of the page; return whether the page may act on it, too. */
 export function point(
   target: Element,
   type: string,
   clientX = 0,
   clientY = 0,
   options: PointerEventInit = {},
-): void {
+): boolean {
   const Kind = type === "wheel" ? window.WheelEvent : window.PointerEvent ?? window.MouseEvent;
   const all = { clientX, clientY, bubbles: true, cancelable: true, composed: true, ...options };
-  target.dispatchEvent(new Kind(type, all));
+  const isOpen = target.dispatchEvent(new Kind(type, all));
   nextFrame();
+  return isOpen;
 }

@@ -151,7 +151,8 @@ test("the pointer shows what it is over, zooms, pans and moves borders", () => {
     ["the wheel", { deltaY: 40 }],
   ];
   for (const [title, options] of wheel) {
-    point(tree, "wheel", 400, 50, options as PointerEventInit);
+    const scrolls = point(tree, "wheel", 400, 50, options as PointerEventInit);
+    assert.equal(scrolls, title === "the wheel", `${title} scrolls the page`);
     story.step(title);
   }
   const strip = view.find(".strip");

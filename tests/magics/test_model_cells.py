@@ -36,6 +36,27 @@ def test_the_cells_are_the_configuration_the_sources_and_the_texts(repository):
     ] == cells
 
 
+def test_texts_of_at_most_64_kb_become_cells(tmp_path):
+    """Larger files, binary ones and texts in other encodings stay with the model."""
+    files = {
+        "a.txt": b"a" * 65536,
+        "b.txt": b"b" * 65537,
+        "c.bin": b"c\0",
+        "d.txt": b"\xe4",
+        "e.txt": b"\xef\xbb\xbfe\r\nf\rg\n",
+        "f.txt": b"f\n\n",
+    }
+    (tmp_path / "m").mkdir()
+    for name, content in files.items():
+        (tmp_path / "m" / name).write_bytes(content)
+
+    assert [
+        "%%triton_file m/a.txt\n" + "a" * 65536,
+        "%%triton_file m/e.txt\ne\nf\ng",
+        "%%triton_file m/f.txt\nf\n\n",
+    ] == cells_of(ModelDirectory(tmp_path / "m"))
+
+
 def test_the_source_is_set_and_the_other_cells_are_printed(repository):
     """To be copied, each into a cell of its own."""
     root, _, notebook = repository
