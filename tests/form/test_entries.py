@@ -137,6 +137,23 @@ def test_random_values_are_those_of_their_code(datatype, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("datatype", "expected"),
+    [
+        ("UINT8", {*range(256)}),
+        ("INT8", {*range(100)}),
+        ("INT64", {*range(100)}),
+        ("BOOL", {False, True}),
+        ("BYTES", {"alpha", "beta", "gamma", "delta"}),
+    ],
+)
+def test_random_values_have_the_range_of_their_datatype(datatype, expected):
+    """Small numbers, all pixels, both truths, a few words."""
+    value = read(InputSpec("X", datatype, (-1,)), InputSource.RANDOM, shape="5000")
+
+    assert expected == {*value.value.tolist()}
+
+
+@pytest.mark.parametrize(
     ("shape", "expected"),
     [
         ("2, y", "'2, y' is not a shape"),

@@ -1,0 +1,93 @@
+"""Specification of the picture of a graph, and of the lists below it."""
+
+from __future__ import annotations
+
+import re
+
+from blsnb.model_graph.finding import Finding
+from blsnb.model_graph.graph import GraphCall, GraphModel, Measured, ModelGraph
+from blsnb.model_graph.picture import draw, page
+from blsnb.views.format import TIMES
+
+
+def texts_of(graph, **options):
+    """Return the texts of a drawing, from the first box to the last."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", draw(graph, **options).svg)
+
+
+def test_findings_are_listed_with_their_places():
+    """A fault has a sign; a foreign text stays text."""
+    findings = (
+        Finding("a<b", "sends \x1b&", "model.py:3"),
+        Finding("c", "never answers", is_fault=False),
+    )
+    shown = page(ModelGraph((GraphModel("a<b", "python"),), (), findings))
+
+    assert (
+        '<ul style="margin:6px 0;padding-left:20px"><li>⚠ <b>a&lt;b</b> '
+        "<code>model.py:3</code> sends ␛&amp;</li><li><b>c</b> never answers</li></ul>"
+    ) in shown
+    assert "<ul" not in page(ModelGraph((GraphModel("a", "python"),), ()))
+
+
+def test_long_lists_are_cut():
+    """A list of exactly the limit is whole."""
+    models = tuple(GraphModel(f"m{number}", "python") for number in range(301))
+    findings = tuple(Finding("m", str(number)) for number in range(101))
+    graph = ModelGraph(models, (), findings)
+
+    shown = page(graph)
+    assert "<summary>101 more models, not drawn</summary><code>m200, m201, " in shown
+    assert ", m299 and 1 more</code>" in shown
+    assert "<li>… 1 more</li></ul>" in shown
+    whole = page(ModelGraph(models[:300], (), findings[:100]))
+    assert ", m299</code>" in whole
+    assert "<li>… " not in whole
+
+
+PAIR = (GraphModel("callee", "python"), GraphModel("caller", "python", 2))
+CALL = GraphCall(1, 0, ("model.py:1",))
+
+
+def test_only_models_with_calls_are_drawn_if_there_are_any():
+    """Callers are first."""
+    alone = GraphModel("alone", "python")
+
+    drawing = draw(ModelGraph((*PAIR, alone), (CALL,)))
+    assert [1, 0] == [*drawing.places]
+    assert "<summary>1 more model, not drawn</summary><code>alone</code>" in page(
+        ModelGraph((*PAIR, alone), (CALL,))
+    )
+    assert [0, 1, 2] == [*draw(ModelGraph((*PAIR, alone), ())).places]
+
+
+def test_a_box_has_the_calls_and_the_time_of_the_last_run():
+    """Or its instances and its faults."""
+    edges = {("caller", "callee"): 3}
+    run = Measured({"caller": 1, "callee": 3}, {"callee": 1500.0}, edges)
+    faults = (Finding("callee", "a"), Finding("callee", "b"))
+    remark = Finding("caller", "c", is_fault=False)
+
+    assert [
+        "caller",
+        "0 µs",
+        "2 instances",
+        "callee",
+        f"{TIMES}3 1.50 ms",
+        f"{TIMES}3",
+    ] == texts_of(ModelGraph(PAIR, (CALL,), measured=run), has_legend=False)
+    assert ["caller", "python", "2 instances", "callee", "python", "2"] == texts_of(
+        ModelGraph(PAIR, (CALL,), (*faults, remark)), has_legend=False
+    )
+
+
+def test_a_missing_model_is_a_fault_of_its_own():
+    """An undecided one may be right."""
+    targets = (GraphModel("gone", "missing"), GraphModel("name", "undecided"))
+    calls = (GraphCall(0, 1, ()), GraphCall(0, 2, ()))
+    graph = ModelGraph((GraphModel("m", "python", 1), *targets), calls)
+
+    texts = texts_of(graph, has_legend=False)
+    assert ["m", "python"] == texts[:2]
+    assert ["gone", "no such model", "1"] == texts[2:5]
+    assert ["name", "undecided"] == texts[5:7]
