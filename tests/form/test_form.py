@@ -190,6 +190,47 @@ def test_copied_code_is_shown_where_a_page_cannot_insert_it(form):
     assert "server.infer('double', {'X': [1]})" == shown.value
 
 
+@pytest.mark.parametrize(
+    ("result", "text", "display"),
+    [
+        ("inserted", "The cell is inserted below.", "none"),
+        ("copied", "The code is in the clipboard: paste it into a cell.", "none"),
+        ("failed", "Copy this code into a cell:", "block"),
+    ],
+)
+def test_a_page_reports_what_it_did_with_the_code(
+    form, monkeypatch, result, text, display
+):
+    """It receives the code of the form that replaced its table."""
+    shown = form.placed()
+    page, sent = form._placed, []
+    monkeypatch.setattr(page, "send", sent.append)
+    press(form, "Copy as code")
+    page._handle_custom_msg({"type": "insert", "result": result}, [])
+
+    assert form.still()["text/plain"] == shown["text/plain"]
+    assert form.still()["text/html"] in shown["text/html"]
+    assert page.placed_id in shown["text/html"]
+    assert shown == form.placed()
+    assert [{"type": "insert", "code": "server.infer('double', {'X': [0.0]})"}] == sent
+    assert text in texts(form)
+    displays = [each.layout.display for each in widgets(form, ipywidgets.Textarea)]
+    assert display == displays[-1]
+
+
+def test_the_button_may_run_its_request_elsewhere(form):
+    """It cannot be pressed again meanwhile."""
+    waiting = []
+    form.run_with(waiting.append)
+    [button, *_] = widgets(form, ipywidgets.Button)
+    press(form, "Run")
+
+    assert (True, None) == (button.disabled, form.run)
+    waiting.pop()()
+    assert (False, [0.0]) == (button.disabled, form.run["Y"].tolist())
+    assert "<Form of double: X>" == repr(form)
+
+
 def test_options_of_the_request_are_sent(server):
     """Parameters and id reach the model; an invalid option is explained."""
     source = cell("""
