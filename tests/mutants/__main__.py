@@ -31,7 +31,7 @@ def main() -> int:
     options.add_argument("--list", action="store_true", help="only list the sample")
     options.add_argument("--log", type=Path, help="continue what this file has")
     options.add_argument(
-        "--near", action="store_true", help="run no browser for the view's edits"
+        "--near", action="store_true", help="start no browser and no real server"
     )
     options.add_argument(
         "--record", action="store_true", help="record again what each test executes"

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -126,4 +125,4 @@ def _only(command: Command, failed: str) -> Command:
     """Return the command that runs one test, or the whole if no test is known."""
     if "::" not in failed:
         return command
-    return [sys.executable, "-m", "pytest", *PYTEST, failed]
+    return [*command[: command.index("pytest") + 1], *PYTEST, failed]

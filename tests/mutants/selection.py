@@ -17,6 +17,10 @@ from .sampling import ROOT, Mutant
 PYTEST = ["-x", "-q", "-n0", "-m", "not slow", "--tb=line"]
 ASIDE = ("browser", "conformance", "mutants")
 """Folders in `tests/` that are not rooms."""
+BESIDE = ["env", "-u", "BLSNB_HIDE_TRITON", f"BLSNB_TRITON={ROOT / '.triton'}"]
+"""The beginning of a command whose tests run beside a real server."""
+OF_SERVERS = ("parity", "planning", "recorder")
+"""Rooms with code that only runs in a real server, or beside one."""
 Command = list[str]
 
 
@@ -49,6 +53,8 @@ def _of_python(mutant: Mutant) -> Iterator[Stage]:
     for room in sorted(rooms, key=lambda each: (each != home, each)):
         yield Stage(room, [_pytest(*rooms[room])], near=True)
     yield Stage("types", [[sys.executable, "-m", "mypy"]], near=True)
+    if Path(home).name in OF_SERVERS:
+        yield Stage("a real server", [[*BESIDE, *_pytest(home)]], near=False)
 
 
 def existing(tests: Iterable[str]) -> Iterator[str]:

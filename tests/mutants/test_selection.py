@@ -64,3 +64,11 @@ def test_tests_that_execute_an_edited_function_follow_by_room(recorded):
     assert own == first.commands[0][-len(own) :]
     found = [(each.name, each.commands[0][-1]) for each in others]
     assert [("tests/engine", near), ("tests/serving", serving)] == found
+
+
+def test_code_of_real_servers_is_also_judged_beside_one(recorded):
+    """Only there its functions run; it takes minutes."""
+    *_, last = stages(Mutant("blsnb/recorder/stub/frames.py", NOTHING))
+
+    assert ("a real server", False) == (last.name, last.near)
+    assert ["env", "-u", "BLSNB_HIDE_TRITON"] == last.commands[0][:3]

@@ -43,6 +43,19 @@ def test_a_test_that_fails_once_does_not_notice_an_edit():
     assert "" == noticing(COMMAND, lambda _: next(answers), failing())
 
 
+def test_a_failed_test_runs_alone_in_the_same_way():
+    """Beside a real server, if that is where it failed."""
+    commands = []
+
+    def run(command):
+        commands.append(command)
+        return "a.py::t" if len(commands) == 1 else ""
+
+    assert "" == noticing(["env", "A=1", *COMMAND, "tests/a"], run, failing())
+    assert ["env", "A=1", *COMMAND] == commands[1][:5]
+    assert "a.py::t" == commands[1][-1]
+
+
 def test_a_program_that_fails_anyway_ends_the_run():
     """A build that is broken would notice every edit."""
     with pytest.raises(SystemExit, match="make view fails without an edit"):
