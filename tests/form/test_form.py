@@ -219,7 +219,7 @@ def test_a_page_reports_what_it_did_with_the_code(
 
 
 def test_the_button_may_run_its_request_elsewhere(form):
-    """It cannot be pressed again meanwhile."""
+    """It cannot be pressed again until the request has ended."""
     waiting = []
     form.run_with(waiting.append)
     [button, *_] = widgets(form, ipywidgets.Button)

@@ -155,7 +155,7 @@ def test_a_failed_definition_makes_the_model_stale_with_the_reason(lab):
 
 
 def test_the_file_of_an_imported_model_is_opened(lab):
-    """It lies beside the notebook, whatever the kernel's folder is meanwhile."""
+    """It is beside the notebook, also after the kernel has changed its folder."""
     folder = lab.server.notebooks / "imported" / "tripled" / "1"
     folder.mkdir(parents=True)
     (folder / "model.py").write_text(DOUBLE.partition("\n")[2])
