@@ -101,3 +101,16 @@ test("a run that is shown again takes the place of its tab, and not of another n
     await doing.follow({ page: { title: "run 1", html: [0, 10] }, buffer } as unknown as Reply, { id } as Document);
   assert.deepEqual(disposed, [host.activated[0]]);
 });
+
+test("a closed area below the notebook gets half of the page, and an open one keeps its height", async () => {
+  for (const [area, before, after] of [["down", [1, 0], [1, 1]], ["down", [0.8, 0.2], [0.8, 0.2]], ["main", [1, 0], [1, 0]]] as const) {
+    let sizes: readonly number[] = before;
+    const split = { relativeSizes: () => sizes, setRelativeSizes: (given: number[]) => (sizes = given) };
+    class Tab extends FakeTab {
+      parent = { parent: split };
+    }
+    const doing = new Doing(new FakeApplication(area).application, { MainAreaWidget: Tab } as unknown as Classes, RENDERMIME);
+    await doing.follow({ page: { title: "run 1", html: [0, 0] }, buffer: new ArrayBuffer(0) } as unknown as Reply, null);
+    assert.deepEqual(sizes, after);
+  }
+});

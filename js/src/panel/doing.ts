@@ -2,9 +2,11 @@
 
 import { messageOf } from "../page/format.ts";
 import { isNotebook, type Document } from "./link/front.ts";
-import type { Application, CellSource, Classes, Notebook, NotebookPanel, RenderMime, Widget } from "./link/lab.ts";
+import type { Application, CellSource, Classes, Notebook, NotebookPanel, RenderMime, SplitPanel, Widget } from "./link/lab.ts";
 import type { Reply } from "./link/link.ts";
 
+/** Largest share of the page that counts as closed. */
+const CLOSED = 0.1;
 let lastTab = 0;
 
 export class Doing {
@@ -97,14 +99,24 @@ export class Doing {
     tab.title.closable = true;
     content.node.classList.add("blsnb-tab");
     // Notebook 7 has one document in its main area; 7.2 has no area below it.
-    for (const area of ["main", "down", "right"]) {
-      if (!tab.isAttached) this.#app.shell.add(tab, area);
-    }
+    const area = ["main", "down", "right"].find((each) => {
+      this.#app.shell.add(tab, each);
+      return tab.isAttached;
+    });
     this.#app.shell.activateById(tab.id);
+    if (area === "down") makeRoom(tab);
     const data = { "text/html": html };
     await content.renderModel(this.#rendermime.createModel({ data, trusted: true }));
     return "";
   }
+}
+
+/** Give a tab below the notebook half of the page if its area is closed: it opens with no height. */
+function makeRoom(tab: Widget): void {
+  let area = tab.parent;
+  while (area && !("setRelativeSizes" in area)) area = area.parent;
+  const split = area as SplitPanel | null | undefined;
+  if (split && split.relativeSizes().at(-1)! < CLOSED) split.setRelativeSizes([1, 1]);
 }
 
 /** Scroll to a cell; JupyterLab rejects this if another scroll replaces it. */

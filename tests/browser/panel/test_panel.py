@@ -215,7 +215,8 @@ def test_in_notebook_7_a_model_is_unloaded_and_a_run_is_opened(notebook7):
     panel.tab("Runs")
     panel.row("double").locator(".head").click()
     tab = notebook7.page.locator(".blsnb-tab:visible")
-    expect(tab.locator(".view").get_by_role("heading", name="double")).to_be_visible()
+    heading = tab.locator(".view").get_by_role("heading", name="double")
+    expect(heading).to_be_in_viewport()
 
 
 def checked(panel, axe, tab, shown):

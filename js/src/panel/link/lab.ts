@@ -52,8 +52,15 @@ export interface Widget {
   readonly isAttached: boolean;
   readonly disposed: Signal<Widget, void>;
   readonly title: { label: string; caption: string; icon?: unknown; closable: boolean };
+  readonly parent?: Widget | null;
   addClass(name: string): void;
   dispose(): void;
+}
+
+/** Areas one below the other, with a border that the user moves. */
+export interface SplitPanel extends Widget {
+  relativeSizes(): number[];
+  setRelativeSizes(sizes: number[]): void;
 }
 
 export interface CellSource {
