@@ -151,13 +151,15 @@ class ServedEnsemble(Served):
         """Return the initial state of a request."""
         message = inflight.message
         inputs = self._reshapes.to_model(message.inputs)
-        if self._batching and inputs:
+        # Without an input the request has no batch size.
+        has_batch = self._batching and inputs
+        if has_batch:
             inflight.batch_size = inputs[0].shape[0]
         return EnsembleRun(
             self._plan,
             {ref.name: Held(ref, ref.shape) for ref in inputs},
             message.requested_outputs or self._outputs,
-            batch_size=inflight.batch_size if self._batching else 0,
+            batch_size=inflight.batch_size if has_batch else 0,
             prefix=message.fields.prefix,
             sequence=Sequence(
                 message.fields.correlation_id,

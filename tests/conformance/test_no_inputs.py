@@ -139,6 +139,19 @@ def test_an_ensemble_says_whose_step_failed(agree, beside):
     agree(case)
 
 
+def test_an_ensemble_that_batches_has_no_batch(agree, beside):
+    """The output of a step that does not batch keeps its shape."""
+
+    def case(target):
+        target = beside(target)
+        put(target, size=0)
+        ensemble = put_ensemble(target)
+        x = ("X", tensor([[1]], "int32"))
+        return [target.infer(Request(ensemble, inputs)) for inputs in ([], [x])]
+
+    agree(case)
+
+
 def test_a_model_that_calls_it_is_told(agree, beside):
     """Over BLS it is an ordinary error."""
 
