@@ -151,6 +151,9 @@ def _faults(state: Any) -> Iterator[str]:
         yield from _dims_faults(name, list(initial.dims), list(state.dims))
         if initial.WhichOneof("state_data") is None:
             yield f"initial_state setting expects state'{name}' to have state_data set"
+    if (data_type := data_type_name(state.data_type)) not in BY_DATA_TYPE:
+        # On Triton each request would end the model's process.
+        yield f"state input '{name}' has the data type {data_type}; set its data_type"
 
 
 def _dims_faults(name: str, dims: list[int], wanted: list[int]) -> Iterator[str]:

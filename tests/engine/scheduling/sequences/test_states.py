@@ -182,6 +182,15 @@ def test_an_initial_state_that_does_not_fit_is_refused(wrong, text):
     assert (text, "create") == (caught.value.message, caught.value.stage)
 
 
+@pytest.mark.parametrize("data_type", ["INVALID", None])
+def test_a_state_without_a_data_type_is_refused(data_type):
+    """On Triton it loads, and each request ends the model's process."""
+    text = state(data_type).replace("data_type: TYPE_None", "")
+
+    with pytest.raises(ModelConfigError, match="'SI' has the data type TYPE_INVALID"):
+        states(text)
+
+
 def test_of_two_initial_states_none_is_taken():
     """Only one is allowed."""
     with pytest.raises(ModelConfigError, match="Found '2' elements"):
