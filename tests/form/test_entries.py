@@ -12,6 +12,7 @@ from PIL import Image
 from blsnb.form.entries import Entry, InputSource, read_entries, read_entry
 from blsnb.form.inputs import InputSpec
 from blsnb.form.random_values import MAX_BYTES
+from blsnb.form.typed_values import default_text
 from blsnb.form.uploads import Upload
 from blsnb.form.value import FieldError
 
@@ -113,6 +114,22 @@ def test_special_floats_have_code():
 def test_a_text_that_gives_no_value_is_refused_with_a_sentence(text, expected):
     """The sentence has what was entered and what was expected."""
     assert expected in refusal(VECTOR, InputSource.TYPED, text=text)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "expected"),
+    [
+        ("FP32", "[[0.0, 0.0]]"),
+        ("BF16", "[[0.0, 0.0]]"),
+        ("INT8", "[[0, 0]]"),
+        ("UINT64", "[[0, 0]]"),
+        ("BOOL", "[[false, false]]"),
+        ("BYTES", ""),
+    ],
+)
+def test_a_new_form_has_zeros_of_the_datatype(datatype, expected):
+    """One for each free axis."""
+    assert expected == default_text(InputSpec("X", datatype, (-1, 2)))
 
 
 def test_a_text_of_the_maximum_length_is_a_value():

@@ -306,8 +306,12 @@ def test_a_stream_without_an_end_is_found(server, end, count):
 
     found = checked(server, end, config, STREAM)
 
-    assert count == len(found)
-    assert count == sum("never sends the final flag" in each for each in found)
+    advice = (
+        "model.py:7: never sends the final flag: its requests do not end. After the "
+        "last response call "
+        "sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)"
+    )
+    assert [advice] * count == found
 
 
 def test_a_correct_model_has_no_finding(server):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import queue
 import socket
 import subprocess
@@ -461,3 +462,16 @@ def test_a_client_gets_a_response_whatever_is_raised(
         client.get_inference_statistics()
     with over_grpc as client, pytest.raises(InferenceServerException, match="3"):
         client.get_inference_statistics(client_timeout=30)
+
+
+@pytest.mark.parametrize("function", [serve, Server.serve])
+def test_the_default_ports_are_those_of_triton(function):
+    """On this machine only."""
+    defaults = {
+        name: each.default
+        for name, each in inspect.signature(function).parameters.items()
+    }
+
+    assert {"http": 8000, "grpc": 8001, "metrics": 8002, "host": "127.0.0.1"} == {
+        name: defaults[name] for name in ("http", "grpc", "metrics", "host")
+    }
