@@ -51,3 +51,16 @@ test("a comparison has wider names, except in a narrow view", () => {
 
   assert.deepEqual(lefts, [[232, 288], [190, 190]]);
 });
+
+test("names take a share of the width within limits, and a comparison has more room for labels", () => {
+  const sizes = (width: number, compared = false): [left: number, width: number] => {
+    const made = planeOf(new TimeRange(), width, compared);
+    return [made.left, made.width];
+  };
+  assert.deepEqual(sizes(480, true), sizes(480));
+  assert.ok(sizes(481, true)[1] < sizes(481)[1]);
+  assert.deepEqual([sizes(100)[1], sizes(100, true)[1]], [50, 50]);
+  const lefts = [200, 600, 700, 1000, 1500].map((width) => sizes(width)[0]);
+  assert.deepEqual(lefts, [76, 228, 232, 240, 340]);
+  assert.deepEqual([sizes(1000)[1], sizes(1000, true)[1]], [1000 - 240 - 82, 1000 - 288 - 140]);
+});
