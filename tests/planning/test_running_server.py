@@ -19,7 +19,7 @@ from blsnb.planning.observations import Observed
 from blsnb.planning.triton.running_world import _model
 
 from .configs import MS, computes, config, waits
-from .test_check import ALONE, CALLER
+from .test_check import ALONE, CALLER, RECORDED
 
 X = {"X": [[1.0]]}
 TENSORS = CONFIG.replace("-1", "1")
@@ -131,7 +131,7 @@ def test_a_server_with_another_configuration_is_refused(server, there, field):
         ({"server_url": "localhost:8001"}, ValueError, "'grpc://localhost:8001'"),
         ({"server_url": 5}, TypeError, "server_url=5"),
         (
-            {"server_url": "grpc://localhost:1", "recording": [], "target": TRITON},
+            {"server_url": "grpc://localhost:1", "recording": RECORDED},
             ValueError,
             "exclude each other",
         ),
