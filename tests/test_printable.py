@@ -38,7 +38,7 @@ OWN_TEXT = {
     "lazy_rows.LazyRows",
     "lifetime.ServerLifetime",
     "metrics.Interval",
-    "models.Models",
+    "model_reports.ModelReports",
     "monitor.Monitor",
     "open_requests.OpenRequests",
     "outcome.ClientOutcome",

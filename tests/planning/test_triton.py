@@ -237,7 +237,7 @@ def test_what_a_client_computes_after_a_response_needs_a_processor():
 
 def test_worlds_are_not_mixed():
     """The text names both."""
-    with pytest.raises(ValueError, match="target='here' .* one for target='triton'"):
+    with pytest.raises(ValueError, match=r"target='here' .* one for target='triton'"):
         calibration(HERE).check(TRITON, "m")
 
 
