@@ -29,10 +29,15 @@ TOTAL = re.compile(r"I\s+refs:\s+([\d,]+)")
 
 def counted(tree: Path, name: str, repetitions: int, folder: Path) -> int:
     """Return the instructions of a process that repeats something."""
-    command = [*VALGRIND, "--cachegrind-out-file=/dev/null", sys.executable, "-P"]
+    child = [sys.executable, "-P", str(CHILD), name, str(repetitions), str(folder)]
+    # An empty text is none: Python writes bytecode.
+    setting = {"PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"}
+    env = os.environ | setting | {"PYTHONDONTWRITEBYTECODE": ""}
+    # The first process compiles what the second one only reads.
+    subprocess.run(child, env=env, capture_output=True)
     ran = subprocess.run(
-        [*command, str(CHILD), name, str(repetitions), str(folder)],
-        env=os.environ | {"PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"},
+        [*VALGRIND, "--cachegrind-out-file=/dev/null", *child],
+        env=env,
         capture_output=True,
         text=True,
     )
