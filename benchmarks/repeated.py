@@ -12,7 +12,6 @@ import importlib
 import io
 import sys
 import tempfile
-import types
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -112,16 +111,12 @@ def requests(name: str, folder: Path, count: int) -> None:
 
 
 def imports(folder: Path, count: int) -> None:
-    """Import the package, once or not at all, beside what it needs."""
-    import numpy
-
-    assert isinstance(numpy, types.ModuleType)
-    if count > 1:
-        import blsnb
-
-        assert isinstance(blsnb.Server, type)
+    """Import NumPy, which most of the package needs, and then the package."""
+    for name in ("numpy", "blsnb")[:count]:
+        importlib.import_module(name)
 
 
+STREAM = partial(served, "measure_stream", "timestamps")
 REPEATED: dict[str, tuple[int, int, Repeated]] = {
     "a whole call, 64 B, timestamps": (20, 500, calls("identity", 64)),
     "a whole call, 64 B, tensors": (20, 500, calls("identity", 64, "tensors")),
@@ -130,12 +125,8 @@ REPEATED: dict[str, tuple[int, int, Repeated]] = {
     "a whole call, 1 MB, timestamps": (5, 50, calls("identity", 1 << 20)),
     "a whole call, 16 MB, timestamps": (2, 10, calls("identity", 16 << 20)),
     "a chain of 10 models": (5, 50, calls("link_0", 64)),
-    "a streamed response": (
-        50,
-        1000,
-        partial(served, "measure_stream", "timestamps"),
-    ),
-    "an async_exec() of 100 at once": (1, 5, tasks("identity", 100)),
+    "a streamed response": (50, 1000, STREAM),
+    "100 async_exec() at once": (1, 5, tasks("identity", 100)),
     "dynamic batching, 1 client": (10, 100, tasks("batched", 1)),
     "dynamic batching, 8 clients": (5, 50, tasks("batched", 8)),
     "a request over HTTP": (20, 200, partial(requests, "HTTP")),
