@@ -66,6 +66,17 @@ def refuse(
     raise error(f"{name}={found} is not valid; expected {expected}")
 
 
+def plain(value: Any) -> Any:
+    """Return a scalar of NumPy as Python's own; anything else as it is."""
+    return value.item() if getattr(value, "shape", None) == () else value
+
+
+def several(value: Any) -> list[Any]:
+    """Return one value, or the values of an iterable, with Python's numbers."""
+    value = plain(value)
+    return [*map(plain, value if isinstance(value, Iterable) else (value,))]
+
+
 def check_text(**arguments: object) -> None:
     """Refuse arguments that are not strings."""
     __tracebackhide__ = True
@@ -118,11 +129,25 @@ def check_whole(minimum: int = 0, /, **arguments: object) -> None:
             refuse(name, value, f"a whole number of {minimum} or more")
 
 
-def check_version(version: object) -> None:
-    """Refuse a model version that is not a number; -1 is the newest."""
+def bytes_of(**argument: Any) -> int | None:
+    """Return a number of bytes, such as ``4e9``, or None for the default."""
     __tracebackhide__ = True
-    if not isinstance(version, int) or isinstance(version, bool):
+    [(name, value)] = argument.items()
+    if value is None:
+        return None
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not float(value).is_integer():
+        refuse(name, value, "a number, or None")
+    return int(value)
+
+
+def version_of(version: Any) -> int:
+    """Return a model version, which is a number; -1 is the newest."""
+    __tracebackhide__ = True
+    number = plain(version)
+    if not isinstance(number, int) or isinstance(number, bool):
         refuse("version", version, "a version number, such as 1")
+    return number
 
 
 def check_names(**arguments: object) -> None:

@@ -920,8 +920,8 @@ class Server:
         model_name: str,
         inputs: Mapping[str, Any],
         *,
-        concurrency: Iterable[int] = (1, 2, 4, 8),
-        rate: Iterable[float] | None = None,
+        concurrency: int | Iterable[int] = (1, 2, 4, 8),
+        rate: float | Iterable[float] | None = None,
         arrivals: str | Iterable[float] = "poisson",
         seed: int = 0,
         duration_s: float = 5.0,
@@ -947,9 +947,9 @@ class Server:
         model_name, inputs
             As `infer` takes them; the same for every request.
         concurrency
-            The levels of a closed loop: numbers of clients, from 1 to 1024.
+            The levels of a closed loop: one or more numbers of clients, 1 to 1024.
         rate
-            The levels of an open loop, in requests per second; None for a closed loop.
+            The levels of an open loop, requests per second; None for a closed loop.
         arrivals
             When an open loop sends requests: ``"poisson"``, as many independent clients
             do, ``"constant"``, or the times of recorded requests in seconds, which are
@@ -1109,7 +1109,7 @@ class Server:
             request,
             target,
             recording,
-            computing or {},
+            computing,
             lambda folder: Server(model_repository=folder, startup_models="*"),
             server_url,
         )
@@ -1120,14 +1120,14 @@ class Server:
             calibration=calibration,
             rate=rate,
             p99_ms=p99_ms,
-            instances=instances or {},
-            delay_us=delay_us or {},
-            batch=batch or {},
+            instances=instances,
+            delay_us=delay_us,
+            batch=batch,
             cores=cores,
             seed=seed,
             duration_s=duration_s,
             requests=requests,
-            priorities=priorities or {},
+            priorities=priorities,
             sequence_lengths=sequence_lengths,
             progress=progress,
         )

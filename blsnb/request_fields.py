@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
-from blsnb.arguments import check_flags, check_type, did_you_mean, refuse
+from blsnb.arguments import check_flags, check_type, did_you_mean, plain, refuse
 from blsnb.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -228,6 +228,15 @@ def _documented(entry: re.Match[str]) -> str:
 def _entries() -> str:
     text = inspect.cleandoc(RequestOptions.__doc__ or "").partition("----\n")[2]
     return f"{text}\n"
+
+
+def plain_options(options: RequestOptions) -> RequestOptions:
+    """Return options with Python's numbers for those of NumPy, such as of a column."""
+    found = {name: plain(value) for name, value in options.items()}
+    if isinstance(found.get("parameters"), Mapping):
+        items = found["parameters"].items()
+        found["parameters"] = {name: plain(value) for name, value in items}
+    return typing.cast(RequestOptions, found)
 
 
 def fields_of(options: RequestOptions, method: str = "infer") -> RequestFields:

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE
 
@@ -17,6 +18,8 @@ from blsnb.results.run import Run
 from blsnb.serving import serve
 
 X = {"X": [1, 2]}
+ARRAY = np.array([1, 2])
+"""An array has no truth value."""
 SETTINGS = [
     ("model_repository", 5, "a folder, or a list of folders"),
     ("model_repository", {5: 6}, "a folder, or a list of folders"),
@@ -175,9 +178,9 @@ CALLS = {
         "a number of 0 or more",
     ),
     "bench concurrency": (
-        lambda s: s.bench("double", X, concurrency=4),
-        "concurrency=4",
-        "a list of numbers",
+        lambda s: s.bench("double", X, concurrency=None),
+        "concurrency=None",
+        "a number of clients, or several",
     ),
     "bench duration": (
         lambda s: s.bench("double", X, duration_s="1"),
@@ -200,9 +203,9 @@ CALLS = {
         "a function",
     ),
     "bench rate": (
-        lambda s: s.bench("double", X, rate=50),
-        "rate=50",
-        "a list of requests per second",
+        lambda s: s.bench("double", X, rate=len),
+        f"rate={len!r}",
+        "a number of requests per second, or several",
     ),
     "bench rates": (
         lambda s: s.bench("double", X, rate=["50"]),
@@ -317,6 +320,30 @@ CALLS = {
         "server=5",
         "a blsnb.Server",
     ),
+    "run.replay debug": (
+        lambda s: s.infer("double", X).replay(debug=[1, 2]),
+        "debug=[1, 2]",
+        "True or False",
+    ),
+    "run.replay lines": (
+        lambda s: s.infer("double", X).replay(lines=ARRAY),
+        "lines=array([1, 2])",
+        "True or False",
+    ),
+    **{
+        f"plan {name} of an array": (
+            lambda s, name=name: s.plan("double", X, rate=1, p99_ms=1, **{name: ARRAY}),
+            f"{name}=array([1, 2])",
+            expected,
+        )
+        for name, expected in {
+            "instances": "numbers by model, such as {'a': [1, 2]}",
+            "delay_us": "numbers by model, such as {'a': [1, 2]}",
+            "batch": "numbers by model, such as {'a': [1, 2]}",
+            "priorities": "shares by priority, such as {1: 0.2}",
+            "computing": "a dict",
+        }.items()
+    },
     "comparison.save": (
         lambda s: s.infer("double", X).compare(s.infer("double", X)).save(5),
         "path=5",
@@ -372,6 +399,7 @@ REQUESTS = {
     "request_id": ("double", X, {"request_id": 5}),
     "correlation_id": ("double", X, {"correlation_id": 1.5}),
     "client_timeout_s": ("double", X, {"client_timeout_s": "1"}),
+    "client_timeout_s of an array": ("double", X, {"client_timeout_s": ARRAY}),
 }
 
 

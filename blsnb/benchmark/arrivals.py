@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.arguments import check_type, refuse
+from blsnb.arguments import check_type, refuse, several
 from blsnb.benchmark.level import Load
 
 CONSTANT, POISSON, RECORDED = "constant", "poisson", "recorded"
@@ -79,7 +79,7 @@ def recorded_arrivals(times_s: Iterable[float], load: Load) -> Arrivals:
 
 
 def open_levels(
-    rate: Iterable[Any] | None, arrivals: Any, load: Load, seed: int
+    rate: float | Iterable[float] | None, arrivals: Any, load: Load, seed: int
 ) -> list[Arrivals] | None:
     """Return the levels of an open loop; None for a closed one.
 
@@ -100,7 +100,7 @@ def open_levels(
         )
     if rate is None:
         return None
-    rates = list(rate)
+    rates = several(rate)
     for each in rates or (0,):
         if isinstance(each, bool) or not isinstance(each, Real):
             refuse("rate", each, "numbers of requests per second")

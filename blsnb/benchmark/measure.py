@@ -9,7 +9,7 @@ from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
-from blsnb.arguments import check_callable, check_type, check_whole
+from blsnb.arguments import check_callable, check_type, check_whole, several
 from blsnb.benchmark.arrivals import RECORDED, Arrivals, open_levels
 from blsnb.benchmark.bench import Bench
 from blsnb.benchmark.client import Client, Sender
@@ -55,8 +55,8 @@ def bench(
     parts: ServerParts,
     request: ClientRequest,
     *,
-    concurrency: Iterable[int],
-    rate: Iterable[float] | None,
+    concurrency: int | Iterable[int],
+    rate: float | Iterable[float] | None,
     arrivals: Any,
     seed: int,
     duration_s: float,
@@ -114,8 +114,10 @@ def _raise_refusal(client: Client, warm_up: Level) -> None:
 def _check(
     concurrency: Any, rate: Any, duration_s: Any, requests: Any, trace_level: Any
 ) -> None:
-    check_type("concurrency", concurrency, Iterable, "a list of numbers")
-    check_type("rate", rate, Iterable | None, "a list of requests per second")
+    expected = "a number of clients, or several"
+    check_type("concurrency", concurrency, Real | Iterable, expected)
+    expected = "a number of requests per second, or several"
+    check_type("rate", rate, Real | Iterable | None, expected)
     check_type("duration_s", duration_s, Real, "a number of seconds")
     check_type("requests", requests, Real, "a number")
     check_type("trace_level", trace_level, str | None, f"a string, such as {'off'!r}")
@@ -141,7 +143,7 @@ def _counts(catalog: Catalog, name: str, version: int) -> Counts:
         return NOTHING
 
 
-def levels_of(concurrency: Iterable[int]) -> tuple[int, ...]:
+def levels_of(concurrency: int | Iterable[int]) -> tuple[int, ...]:
     """Return the levels as numbers of clients.
 
     Raises
@@ -149,7 +151,7 @@ def levels_of(concurrency: Iterable[int]) -> tuple[int, ...]:
     ValueError
         There is no level, or a number is out of range.
     """
-    levels = tuple(concurrency)
+    levels = tuple(several(concurrency))
     for clients in levels or (0,):
         if not isinstance(clients, int) or not 1 <= clients <= MAX_CLIENTS:
             raise ValueError(

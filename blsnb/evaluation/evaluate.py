@@ -16,6 +16,7 @@ from blsnb.arguments import (
     check_path,
     check_type,
     check_whole,
+    plain,
 )
 from blsnb.evaluation.identity import header_of
 from blsnb.evaluation.journal import Journal, Journaled
@@ -129,7 +130,7 @@ def evaluate(
     check_callable(progress=progress)
     check_names(lower_is_better=demand.lower_is_better)
     settings = demand.settings
-    metrics = metric_functions(demand.metrics, frozenset(demand.lower_is_better))
+    metrics = metric_functions(demand.metrics, frozenset(demand.lower_is_better or ()))
     wanted = settings.options.get("outputs")
     gathering = Gathering(
         settings.model_name,
@@ -166,6 +167,7 @@ def evaluate_against(
     progress: Report | None,
 ) -> Evaluation:
     """Evaluate a model, then an earlier one on the same rows; see `Server.evaluate`."""
+    against = plain(against)
     check_type("against", against, str | int, "the name of a model, or a version")
     if isinstance(rows, Iterator):
         raise ValueError(

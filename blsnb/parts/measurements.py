@@ -6,7 +6,7 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from blsnb.arguments import check_text, check_type, check_version
+from blsnb.arguments import check_text, check_type, version_of
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.engine import Engine
 from blsnb.engine.metrics.batching import ModelBatching
@@ -31,7 +31,7 @@ class Measurements:
     def statistics(self, name: str | None, version: int) -> dict[str, Any]:
         """Return Triton's statistics of one model, or of all that serve."""
         check_type("name", name, str | None, "the name of a model, or None for all")
-        check_version(version)
+        version = version_of(version)
         try:
             return {"model_stats": self._engine.catalog.statistics(name, version)}
         except RequestError as error:
@@ -40,7 +40,7 @@ class Measurements:
     def batching(self, name: str, version: int) -> ModelBatching:
         """Return how a model's requests were batched, and why some were not."""
         check_text(name=name)
-        check_version(version)
+        version = version_of(version)
         try:
             return self._engine.catalog.batching(name, version)
         except RequestError as error:

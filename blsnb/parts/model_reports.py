@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from blsnb.arguments import check_text, check_version
+from blsnb.arguments import check_text, version_of
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.request.validation import RequestError
@@ -166,7 +166,7 @@ class ModelReports:
 
     def _served(self, name: str, version: int) -> Served:
         check_text(name=name)
-        check_version(version)
+        version = version_of(version)
         try:
             return self._engine.catalog.find(name, version)
         except RequestError as error:

@@ -11,7 +11,7 @@ from blsnb.arguments import (
     check_mapping,
     check_text,
     check_type,
-    check_version,
+    version_of,
 )
 from blsnb.engine.engine import Engine
 from blsnb.engine.loading.changed_files import ChangedFiles
@@ -72,7 +72,7 @@ class Models:
         check_type("source", source, str | None, "the text of model.py, or None")
         kinds = "the text of a config.pbtxt, a ModelConfig, or None"
         check_type("config", config, str | ModelConfig | None, kinds)
-        check_version(version)
+        version = version_of(version)
         if version_number(str(version)) is None:
             raise RepositoryError(
                 f"version={version} is not valid; expected 0 to {MAX_VERSION:,}"

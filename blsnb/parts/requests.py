@@ -28,6 +28,7 @@ from blsnb.request_fields import (
     RequestOptions,
     check_request,
     fields_of,
+    plain_options,
 )
 from blsnb.results.response import Response
 from blsnb.results.response_stream import Stream
@@ -118,6 +119,7 @@ def client_request(
     __tracebackhide__ = True
     is_named = isinstance(model_name, str) and isinstance(inputs, Mapping)
     if options or not is_named or not all([isinstance(name, str) for name in inputs]):
+        options = plain_options(options)
         check_request(model_name, inputs, options)
     return ClientRequest(
         model_name,

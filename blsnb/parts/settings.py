@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from blsnb.arguments import (
     check_flags,
@@ -76,14 +77,14 @@ class ServerSettings:
                 "trace_budget_bytes", "keep_calls", "keep_runs", "cache_bytes"
             )
         )
-        check_type("log_verbose", self.log_verbose, int, "a level: 0 or 1")
+        check_type("log_verbose", self.log_verbose, Integral, "a level: 0 or 1")
         if not isinstance(self.startup_models, str):
             check_type("startup_models", self.startup_models, Collection, _MODELS)
             check_names(startup_models=self.startup_models)
         check_type("triton_release", self.triton_release, str | None, _RELEASE)
         check_type("otlp", self.otlp, str | None, "a URL, or None")
-        check_type("otlp_rate", self.otlp_rate, int, "a number of requests")
-        check_type("otlp_count", self.otlp_count, int, "a number of requests")
+        check_type("otlp_rate", self.otlp_rate, Integral, "a number of requests")
+        check_type("otlp_count", self.otlp_count, Integral, "a number of requests")
         check_runtime(self.runtime)
 
     def _values(self, *names: str) -> dict[str, object]:

@@ -6,7 +6,13 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from blsnb.arguments import check_callable, check_flags, check_text, check_type
+from blsnb.arguments import (
+    check_callable,
+    check_flags,
+    check_text,
+    check_type,
+    plain,
+)
 from blsnb.backends.standin_registry import make_standin
 from blsnb.errors import ModelLoadError
 from blsnb.parts.models import Models
@@ -40,6 +46,7 @@ class ModelStandIns:
         self._models.lifetime.check_open()
         check_text(name=name)
         check_flags(zeros=zeros)
+        random = plain(random)
         check_type("random", random, int | None, "a seed, such as 7")
         check_type(
             "remote", remote, str | None, 'an address such as "grpc://host:8001"'

@@ -21,7 +21,7 @@ _MAX_LENGTH = 100_000
 def mix_of(
     request: ClientRequest,
     config: ModelConfig | None,
-    priorities: Mapping[int, float],
+    priorities: Mapping[int, float] | None,
     sequence_lengths: Sequence[int],
 ) -> Mix:
     """Return the requests of a load.
@@ -31,7 +31,7 @@ def mix_of(
     config
         Configuration of the model that clients call.
     priorities
-        Shares of requests by priority; empty for that of the request.
+        Shares of requests by priority; None or empty for that of the request.
     sequence_lengths
         Numbers of requests of sequences, equally frequent; empty without sequences.
 
@@ -42,9 +42,9 @@ def mix_of(
     ValueError
         A number is out of range, or the lengths of sequences are missing.
     """
-    check_type(
-        "priorities", priorities, Mapping, "shares by priority, such as {1: 0.2}"
-    )
+    expected = "shares by priority, such as {1: 0.2}"
+    check_type("priorities", priorities, Mapping | None, expected)
+    priorities = priorities or {}
     for priority, share in priorities.items():
         _check_priority(priority, share)
     check_type("sequence_lengths", sequence_lengths, Sequence, "a list of numbers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from blsnb.arguments import check_path, check_type
+from blsnb.arguments import bytes_of, check_path
 from blsnb.results.response import Response
 from blsnb.results.run import ImportedRun, Run
 from blsnb.trace.dropped import missing_values
@@ -43,7 +43,7 @@ def load_run(path: str | Path, *, limit_bytes: int | None = None) -> Run:
     from blsnb.trace.files import run_file
 
     check_path(path=path)
-    check_type("limit_bytes", limit_bytes, int | None, "a number, or None")
+    limit_bytes = bytes_of(limit_bytes=limit_bytes)
     saved = run_file.read_run(path, limit_bytes)
     if saved.responses is None:
         return ImportedRun(saved.trace)

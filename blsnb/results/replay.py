@@ -6,6 +6,7 @@ import contextlib
 import operator
 from typing import Any, Protocol
 
+from blsnb.arguments import check_flags
 from blsnb.errors import TraceError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.dropped import find_call, missing_values
@@ -69,6 +70,7 @@ def execute_again(
 
     The parameters are those of `Run.replay`, which lists the errors.
     """
+    check_flags(debug=debug, lines=lines)
     span = span_of(trace, _client_call(trace) if call is None else call)
     request = request_of(trace, span)
     if replayer is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blsnb.arguments import check_path, check_type
+from blsnb.arguments import bytes_of, check_path, check_type
 from blsnb.errors import MissingOutputError
 from blsnb.printable import printable
 from blsnb.results.response import Response, recorded_responses, why_no_response
@@ -212,7 +212,7 @@ class Run(Traced):
         from blsnb.results.saving import save_page, save_run
 
         check_path(path=path)
-        check_type("budget_bytes", budget_bytes, int | None, "a number, or None")
+        budget_bytes = bytes_of(budget_bytes=budget_bytes)
         path, trace = Path(path).expanduser(), self.trace
         match path.suffix.lower():
             case ".html":

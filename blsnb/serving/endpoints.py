@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from blsnb.arguments import check_text, check_type, warn_user
+from blsnb.arguments import check_text, check_type, plain, warn_user
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.printable import printable
@@ -275,8 +275,10 @@ def serve(
     """
     parts = parts_of(server)
     check_text(host=host)
-    for name, port in {"http": http, "grpc": grpc, "metrics": metrics}.items():
-        check_type(name, port, int | None, "a port number, such as 8000, or None")
+    ports = {HTTP: plain(http), GRPC: plain(grpc), METRICS: plain(metrics)}
+    for name, port in ports.items():
+        expected = "a port number, such as 8000, or None"
+        check_type(name.lower(), port, int | None, expected)
     if not is_loopback(host):
         warn_user(
             f"models are served on {host}: everybody who can reach this address can "
@@ -286,5 +288,5 @@ def serve(
     if access is not None:
         check_type("access", access, Access, "a blsnb.serving.access.Access")
     endpoints = Endpoints(parts, host, access, unix_sockets, options)
-    endpoints.start({HTTP: http, GRPC: grpc, METRICS: metrics})
+    endpoints.start(ports)
     return endpoints

@@ -290,9 +290,9 @@ def deadline_ns(client_timeout_s: float | None) -> int:
         The timeout is not a number.
     """
     __tracebackhide__ = True
+    check_timeout(client_timeout_s)
     if client_timeout_s is None or client_timeout_s == math.inf:
         return 0
-    check_timeout(client_timeout_s)
     return CLOCK.now_ns() + round(client_timeout_s * 1e9)
 
 

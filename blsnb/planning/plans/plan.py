@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blsnb.arguments import plain
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import ended_once
 from blsnb.model.config import ModelConfig
@@ -161,6 +162,7 @@ class Plan(ComparedConfigurations):
         """
         if self._world is None:
             raise BlsnbError("this plan has no server; plan with Server.plan()")
+        measurements = plain(measurements)
         if not (isinstance(measurements, int) and 1 <= measurements <= _MAX_MEASURED):
             raise ValueError(
                 f"measurements={measurements!r} is not valid; expected 1 to "

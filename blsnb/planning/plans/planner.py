@@ -8,7 +8,13 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
-from blsnb.arguments import check_callable, check_type, check_whole, refuse
+from blsnb.arguments import (
+    check_callable,
+    check_type,
+    check_whole,
+    refuse,
+    several,
+)
 from blsnb.files.interrupts import ended_once
 from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
@@ -26,7 +32,7 @@ from blsnb.planning.simulation.loads import Mix
 
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""
-Choices = Mapping[str, Sequence[int]]
+Choices = Mapping[str, Sequence[int]] | None
 """Values to compare, by model."""
 _CURVE = (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25)
 """Rates of the curve, as multiples of the highest one."""
@@ -51,7 +57,7 @@ def plan(
     seed: int,
     duration_s: float,
     requests: int,
-    priorities: Mapping[int, float],
+    priorities: Mapping[int, float] | None,
     sequence_lengths: Sequence[int],
     progress: Progress | None,
     world: PlannedWorld,
@@ -65,15 +71,13 @@ def plan(
         _check_positive(cores=cores)
     check_whole(seed=seed, requests=requests)
     check_callable(progress=progress)
-    _check_choices("instances", instances, least=1)
-    _check_choices("delay_us", delay_us, least=0)
-    _check_choices("batch", batch, least=1)
+    choices = _choices(instances=instances, delay_us=delay_us, batch=batch)
     is_new = world.name == HERE and calibration is None
     mix = _mix(parts, request, is_new, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
     configs = _reached(parts, request, mix)
-    compared = options(configs, instances, delay_us, batch)
+    compared = options(configs, *choices)
     live = LiveModels(parts, tuple(configs))
     expected = "the calibration of a plan, plan.calibration"
     check_type("calibration", calibration, Calibration | None, expected)
@@ -93,7 +97,7 @@ def _mix(
     parts: ServerParts,
     request: ClientRequest,
     is_new: bool,
-    priorities: Mapping[int, float],
+    priorities: Mapping[int, float] | None,
     sequence_lengths: Sequence[int],
 ) -> Mix:
     # Elsewhere the sequences are those that were observed.
@@ -174,7 +178,7 @@ def _rates(rate: Any) -> tuple[float, ...]:
     """Return rates, ascending."""
     if not isinstance(rate, Real | Iterable):
         refuse("rate", rate, "a number of requests per second, or several")
-    given = (rate,) if isinstance(rate, Real) else tuple(rate)
+    given = several(rate)
     for each in given:
         _check_positive(rate=each)
     if not 1 <= len(set(given)) <= MAX_RATES:
@@ -204,16 +208,26 @@ def _check_positive(**numbers: Any) -> None:
             raise ValueError(f"{name}={value!r} is not valid; expected more than 0")
 
 
-def _check_choices(name: str, choices: Any, least: int) -> None:
-    check_type(name, choices, Mapping, "numbers by model, such as {'a': [1, 2]}")
-    for model, values in choices.items():
+def _choices(**given: Choices) -> list[dict[str, list[int]]]:
+    """Return the numbers to compare of each argument, by model."""
+    return [_numbers(name, choices) for name, choices in given.items()]
+
+
+def _numbers(name: str, choices: Any) -> dict[str, list[int]]:
+    expected = "numbers by model, such as {'a': [1, 2]}"
+    check_type(name, choices, Mapping | None, expected)
+    least = 0 if name == "delay_us" else 1
+    found = {}
+    for model, values in ({} if choices is None else choices).items():
         argument = f"{name}[{model!r}]"
         check_type(argument, values, Collection, "a list of numbers, such as [1, 2]")
-        if not values or not all(_is_whole(value, least) for value in values):
+        found[model] = several(values)
+        if not found[model] or not all(_is_whole(n, least) for n in found[model]):
             raise ValueError(
                 f"{argument}={values!r} is not valid; expected one or more whole "
                 f"numbers of at least {least}"
             )
+    return found
 
 
 def _is_whole(value: Any, least: int) -> bool:

@@ -60,7 +60,7 @@ def world_of(
     request: ClientRequest,
     target: str,
     recording: Recorded | None,
-    computing: Mapping[str, float],
+    computing: Mapping[str, float] | None,
     opened: Opened,
     server_url: str | None,
 ) -> PlannedWorld:
@@ -80,6 +80,7 @@ def world_of(
     if recording is not None and not hasattr(recording, "unattributed"):
         refuse("recording", recording, "what blsnb.load_recording(folder) returns")
     check_mapping(computing=computing)
+    computing = computing or {}
     for name, share in computing.items():
         check_type(f"computing[{name!r}]", share, Real, "a share from 0 to 1")
         if recording is None or not 0 <= share <= 1:
