@@ -233,6 +233,8 @@ def _entries() -> str:
 def plain_options(options: RequestOptions) -> RequestOptions:
     """Return options with Python's numbers for those of NumPy, such as of a column."""
     found = {name: plain(value) for name, value in options.items()}
+    if getattr(found.get("outputs"), "ndim", 0) == 1:
+        found["outputs"] = found["outputs"].tolist()
     if isinstance(found.get("parameters"), Mapping):
         items = found["parameters"].items()
         found["parameters"] = {name: plain(value) for name, value in items}
@@ -330,6 +332,8 @@ def check_request(model_name: object, inputs: object, options: RequestOptions) -
             f"write outputs=[{outputs!r}]"
         )
     expect("outputs", outputs, Collection | None, "a list of names")
+    if outputs is not None and not all(isinstance(name, str) for name in outputs):
+        refuse("outputs", outputs, "a list of names", InputError)
     check_timeout(options.get("client_timeout_s"))
 
 

@@ -244,6 +244,21 @@ CALLS = {
         "cases=5",
         "a file, or a list of requests",
     ),
+    "compare a case": (
+        lambda s: s.compare("double", cases=[None]),
+        "cases=None",
+        "requests such as {'inputs': {'X': [1, 2]}}",
+    ),
+    "infer profile": (
+        lambda s: s.infer("double", X, profile="no"),
+        "profile='no'",
+        "True or False",
+    ),
+    "stream profile": (
+        lambda s: s.stream("double", X, profile=ARRAY),
+        "profile=array([1, 2])",
+        "True or False",
+    ),
     "compare atol": (
         lambda s: s.compare("double", X, atol="0"),
         "atol='0'",
@@ -393,6 +408,8 @@ REQUESTS = {
     "inputs": ("double", 3),
     "outputs": ("double", X, {"outputs": "Y"}),
     "outputs of no list": ("double", X, {"outputs": 5}),
+    "outputs of no names": ("double", X, {"outputs": [None]}),
+    "outputs of lists": ("double", X, {"outputs": [["Y"]]}),
     "version": ("double", X, {"version": "1"}),
     "parameters": ("double", X, {"parameters": {"a": [1]}}),
     "parameters of no dict": ("double", X, {"parameters": 5}),

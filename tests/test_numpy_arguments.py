@@ -26,6 +26,7 @@ def double(server: Server) -> Server:
     ("option", "value"),
     [
         ("version", ONE),
+        ("outputs", np.array(["Y"])),
         ("correlation_id", np.uint64(7)),
         ("priority", ONE),
         ("timeout_us", np.int32(5_000_000)),

@@ -12,7 +12,7 @@ import numpy as np
 
 from blsnb.errors import InputError
 from blsnb.parts.requests import ClientRequest, client_request
-from blsnb.request_fields import RequestOptions
+from blsnb.request_fields import RequestOptions, expect
 
 Cases = str | Path | Iterable[Mapping[str, Any]]
 _NAME, _INPUTS, _FILE = "name", "inputs", "npy"
@@ -61,13 +61,18 @@ def requests_of(
     if isinstance(cases, str | Path):
         given += _read(Path(cases))
     elif cases is not None:
-        given += [dict(case) for case in cases]
+        given += [_case(each) for each in cases]
     if not given:
         raise InputError("there is no request to compare: pass inputs or cases")
     return [
         _request(model_name, number, case, options)
         for number, case in enumerate(given, 1)
     ]
+
+
+def _case(given: Mapping[str, Any]) -> dict[str, Any]:
+    expect("cases", given, Mapping, "requests such as {'inputs': {'X': [1, 2]}}")
+    return dict(given)
 
 
 def _request(

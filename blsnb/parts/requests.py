@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blsnb.arguments import check_flags
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.request.failure import note_lost, notes_of
@@ -17,7 +18,7 @@ from blsnb.engine.request.lifetime import RootRequest, deadline_ns
 from blsnb.engine.request.open_requests import Begun, interruptible
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.version import ServedVersion
-from blsnb.errors import BlsnbError, InferenceError
+from blsnb.errors import BlsnbError, InferenceError, InputError
 from blsnb.model.config import ModelConfig
 from blsnb.parts.readers import Readers
 from blsnb.pb_utils.compiled.releases import has
@@ -173,6 +174,7 @@ class ClientRequests:
             The request failed.
         """
         __tracebackhide__ = True
+        check_flags(InputError, profile=profile)
         message = self.message(request)
         timeout_s = request.client_timeout_s
         deadline = 0 if timeout_s is None else deadline_ns(timeout_s)
@@ -363,6 +365,7 @@ class ClientRequests:
             The request was refused.
         """
         __tracebackhide__ = True
+        check_flags(InputError, profile=profile)
         message = self.message(request)
         deadline = deadline_ns(request.client_timeout_s)
         root = self._open_requests.open(deadline, record)
