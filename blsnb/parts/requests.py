@@ -174,7 +174,8 @@ class ClientRequests:
             The request failed.
         """
         __tracebackhide__ = True
-        check_flags(InputError, profile=profile)
+        if profile is not False:
+            check_flags(InputError, profile=profile)
         message = self.message(request)
         timeout_s = request.client_timeout_s
         deadline = 0 if timeout_s is None else deadline_ns(timeout_s)
@@ -365,7 +366,8 @@ class ClientRequests:
             The request was refused.
         """
         __tracebackhide__ = True
-        check_flags(InputError, profile=profile)
+        if profile is not False:
+            check_flags(InputError, profile=profile)
         message = self.message(request)
         deadline = deadline_ns(request.client_timeout_s)
         root = self._open_requests.open(deadline, record)
