@@ -36,7 +36,7 @@ def normalise(
     Raises
     ------
     ModelConfigError
-        At stage ``poll``: no backend can be deduced, or the names differ.
+        At stage ``poll``: no backend can be deduced.
 
     References
     ----------
@@ -49,13 +49,17 @@ def normalise(
     fill_scheduling(message)
     if not message.HasField("ensemble_scheduling"):
         _fill_instance_groups(message, range(gpu_count))
-    if message.name != model_name:
-        raise ModelConfigError(
-            f"unexpected directory name '{model_name}' for model '{message.name}', "
-            "directory name must equal model name",
-            advice=f'Write name: "{model_name}", or leave name out.',
-        )
     return ModelConfig.of(message)
+
+
+def check_directory_name(config: ModelConfig, directory_name: str) -> None:
+    """Refuse a model with another name than its folder, as Triton does last."""
+    if config.name != directory_name:
+        raise ModelConfigError(
+            f"unexpected directory name '{directory_name}' for model '{config.name}', "
+            "directory name must equal model name",
+            advice=f'Write name: "{directory_name}", or leave name out.',
+        )
 
 
 def fill_scheduling(message: Any) -> None:

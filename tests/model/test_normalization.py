@@ -4,7 +4,7 @@ import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
-from blsnb.model.normalization import normalise
+from blsnb.model.normalization import check_directory_name, normalise
 
 
 def normal(text: str, name: str = "m", py: bool = True, gpus: int = 0) -> ModelConfig:
@@ -18,7 +18,7 @@ def normal(text: str, name: str = "m", py: bool = True, gpus: int = 0) -> ModelC
 def test_the_name_must_be_that_of_the_folder(written: str) -> None:
     """A different name, or a trailing space, is refused."""
     with pytest.raises(ModelConfigError) as caught:
-        normal(f"name: '{written}'")
+        check_directory_name(normal(f"name: '{written}'"), "m")
 
     assert (
         f"unexpected directory name 'm' for model '{written}', directory name must "

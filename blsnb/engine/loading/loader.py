@@ -28,7 +28,7 @@ from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 from blsnb.model.instance_changes import InstanceChanges, differ_in_instances_only
-from blsnb.model.normalization import normalise
+from blsnb.model.normalization import check_directory_name, normalise
 from blsnb.model.rules.tensors import check_tensors
 from blsnb.model.rules.validate import validate_poll
 from blsnb.pb_utils.logger import server_event
@@ -137,6 +137,7 @@ class Loader:
             validate_poll(config, release=self._engine.release)
             if self._engine.strict_model_config:
                 check_tensors(config.message)
+            check_directory_name(config, directory.name)
         except ModelConfigError as error:
             text = "Poll failed for model directory '%s': %s"
             server_event("E", text, directory.name, error.message)

@@ -64,7 +64,7 @@ def check_count(message: Any) -> None:
             "blsnb runs in one process",
             "Lower the count of instance_group; Triton starts a process for each one.",
         )
-    slots = max(count, 1) * _slots_of(message)
+    slots = max(count, 1) * slots_of(message)
     if slots > MAX_SLOTS:
         _refuse(
             f"{subject} slots for {slots:,} sequences at a time, more than the "
@@ -74,14 +74,15 @@ def check_count(message: Any) -> None:
         )
 
 
-def _slots_of(message: Any) -> int:
-    """Return the maximum number of concurrent sequences of one instance."""
+def slots_of(message: Any) -> int:
+    """Return the number of sequences that each instance of a model has at a time."""
     if not message.HasField("sequence_batching"):
         return 0
-    batching = message.sequence_batching
-    if batching.HasField("oldest"):
-        return int(batching.oldest.max_candidate_sequences)
-    return int(message.max_batch_size)
+    count = max(1, message.max_batch_size)
+    if message.sequence_batching.HasField("oldest"):
+        # Without a number Triton uses the slot count of `direct`.
+        count = message.sequence_batching.oldest.max_candidate_sequences or count
+    return int(count)
 
 
 def _check_gpus(subject: str, wanted: Sequence[int], gpus: Sequence[int]) -> None:

@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from blsnb.benchmark.level import Load
-from blsnb.engine.scheduling.sequences.slots import slots_of
 from blsnb.model.config import ModelConfig
+from blsnb.model.rules.instances import slots_of
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop
@@ -173,7 +173,7 @@ def crowd_of(observation: Observation) -> tuple[int, Sequence[RequestMessage]]:
     if not observation.mix.lengths:
         return _CLIENTS, observation.messages
     root = observation.configs[observation.model_name]
-    clients = min(_CLIENTS, slots_of(root) * len(root.instance_names()))
+    clients = min(_CLIENTS, slots_of(root.message) * len(root.instance_names()))
     message = observation.messages[0]
     return clients, [_sequence(message, number) for number in range(_SEQUENCES)]
 

@@ -22,6 +22,9 @@ SEQUENCES = {
         f"sequence_batching {{ oldest {{ max_candidate_sequences: {MAX_INT32} }} }}\n"
         "max_batch_size: 4"
     ),
+    "oldest without a number": (
+        f"sequence_batching {{ oldest {{ }} }}\nmax_batch_size: {MAX_INT32}"
+    ),
     "direct": f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MAX_INT32}",
     "all instances together": (
         f"sequence_batching {{ direct {{ }} }}\nmax_batch_size: {MAX_SLOTS}\n"

@@ -38,6 +38,18 @@ def test_unload_finalizes_and_is_repeatable(server):
     assert "READY" == server.load("model").state
 
 
+def test_the_name_in_a_configuration_is_checked_last(server):
+    """As on Triton, which names the first mistake of the rest."""
+    broken = (
+        "name: 'other' sequence_batching { direct { minimum_slot_utilization: 2 } }"
+    )
+
+    with pytest.raises(ModelLoadError) as caught:
+        server.define("model", DOUBLE, config=broken)
+
+    assert "slot utilization must be in range (0.0, 1.0] for other" in str(caught.value)
+
+
 def test_a_failing_finalize_is_no_failure(server, caplog):
     """It is only in the model's log, as on Triton."""
     methods = "def finalize(self):\n    1 / 0\n"

@@ -21,8 +21,9 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
 )
 from blsnb.engine.scheduling.sequences.oldest import OldestSlots
 from blsnb.engine.scheduling.sequences.rules import SequenceId, not_alone
-from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot, slots_of
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot
 from blsnb.model.config import ModelConfig
+from blsnb.model.rules.instances import slots_of
 
 _MAX_NAMED = 8
 
@@ -69,7 +70,7 @@ class SequenceBatcher(Generic[T]):
     ) -> None:
         batching = config.message.sequence_batching
         self._model = config.name
-        slot_count = slots_of(config)
+        slot_count = slots_of(config.message)
         idle_ns = batching.max_sequence_idle_microseconds * US
         self._assignment: SlotAssignment[T] = SlotAssignment(
             config.name, idle_ns, instance_count, slot_count

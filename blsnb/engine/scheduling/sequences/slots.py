@@ -7,18 +7,7 @@ from typing import Generic, NamedTuple
 
 from blsnb.engine.scheduling.batching.batch import Queued, T
 from blsnb.engine.scheduling.sequences.rules import SequenceId
-from blsnb.model.config import ModelConfig
 from blsnb.request_fields import SEQUENCE_END
-
-
-def slots_of(config: ModelConfig) -> int:
-    """Return the number of sequences that each instance of a model has at a time."""
-    batching = config.message.sequence_batching
-    count = max(1, config.max_batch_size)
-    if batching.HasField("oldest"):
-        # Without a number Triton uses the slot count of `direct`.
-        count = batching.oldest.max_candidate_sequences or count
-    return count
 
 
 class Slot(NamedTuple):
