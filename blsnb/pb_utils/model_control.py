@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from blsnb.pb_utils.backend import EngineCalls, Refusal, refusal_error
+from blsnb.pb_utils.compiled.conversions import Mismatch
 from blsnb.pb_utils.compiled.errors import TritonModelException
-from blsnb.pb_utils.compiled.signature import NO_CAST, Mismatch, compiled, string, truth
+from blsnb.pb_utils.compiled.signature import NO_CAST, compiled, string, truth
 
 
 def control_functions(backend: EngineCalls) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from blsnb.pb_utils.backend import EngineCalls, Reply, Responses, UnboundBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.conversions import Mismatch
 from blsnb.pb_utils.compiled.parameters import as_text, checked
 from blsnb.pb_utils.compiled.releases import NEWEST
 from blsnb.pb_utils.compiled.signature import (
@@ -19,7 +20,6 @@ from blsnb.pb_utils.compiled.signature import (
     MISSING,
     UINT32,
     UINT64,
-    Mismatch,
     compiled,
     expect,
     integer,
@@ -53,7 +53,7 @@ RESCHEDULE = 2
 
 _new = object.__new__
 _ELEMENTS = (Tensor, NoneType)
-_NAMES = (str, bytes)
+_NAMES = (str, bytes, bytearray)
 _UNSET, _NEWEST, _NO_ID = 0, -1, ""
 
 
@@ -67,9 +67,9 @@ class InferenceRequest(Compiled):
     correlation_id
         Sequence: an unsigned 64-bit number or a string; 0 for none.
     inputs
-        List or tuple of `Tensor`.
+        `Tensor` objects, in a list or another sequence.
     requested_output_names
-        List or tuple of names; an empty one means all outputs.
+        Names in a sequence; an empty one means all outputs.
     model_name, model_version
         The target; version -1 leaves the choice to the server.
     flags
@@ -151,13 +151,14 @@ class InferenceRequest(Compiled):
         fields, memory = PLAIN, None
         if not usual:
             memory = wanted_device(preferred_memory)
+            pairs = tuple(checked(parameters).items())
             fields = RequestFields(
                 model_version,
                 checked_correlation_id(correlation_id),
                 flags,
                 timeout,
                 0,
-                tuple(checked(parameters).items()),
+                pairs,
                 request_id,
             )
         self._message = RequestMessage(

@@ -25,7 +25,7 @@ class InferenceResponse(Compiled):
     Parameters
     ----------
     output_tensors
-        List or tuple of `Tensor`.
+        `Tensor` objects, in a list or another sequence.
     error
         Replaces the outputs for the receiver.
     parameters

@@ -8,8 +8,9 @@ import numpy as np
 
 from blsnb.pb_utils.backend import CurrentBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
+from blsnb.pb_utils.compiled.conversions import Mismatch
 from blsnb.pb_utils.compiled.errors import TritonModelException
-from blsnb.pb_utils.compiled.signature import Mismatch, compiled, string
+from blsnb.pb_utils.compiled.signature import compiled, string
 from blsnb.runtimes.runtime import DeviceError
 from blsnb.tensors.buffers import LARGE, frozen, private
 from blsnb.tensors.device_ref import DeviceRef
@@ -73,7 +74,7 @@ class Tensor(Compiled):
 
     @compiled("c_python_backend_utils.Tensor(arg0: str, arg1: numpy.ndarray)")
     def __init__(self, name: str, array: np.ndarray[Any, Any], /) -> None:
-        if type(name) is not str:
+        if type(name) is not str or not name.isascii():
             name = string(name)
         plain = type(array) is np.ndarray
         if not (plain or isinstance(array, np.ndarray)):

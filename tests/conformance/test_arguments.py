@@ -58,6 +58,8 @@ pb_utils.Tensor.name(3)
 pb_utils.Tensor
 pb_utils.Tensor(np.str_("T"), A).name()
 pb_utils.Tensor("T", np.float32(3).item())
+pb_utils.Tensor(bytearray(b"T"), A).name()
+pb_utils.Tensor("\ud800", A)
 """
 
 OBJECT = r"""
@@ -135,6 +137,18 @@ R(timeout=-1, **ok)
 R(timeout=None, **ok)
 R(timeout=2**64, **ok)
 R(timeout=2**64-1, **ok).timeout()
+R(timeout=np.float32(2), **ok).timeout()
+R(timeout=np.bool_(True), **ok).timeout()
+R(timeout=np.zeros(0), **ok)
+R(timeout=__import__("decimal").Decimal(3), **ok).timeout()
+R(timeout=type("I", (), {"__int__": lambda self: 7})(), **ok).timeout()
+R(inputs=np.array([t], object), requested_output_names=["O"], model_name="m").flags()
+R(inputs=[t], requested_output_names=np.array(["O"]), model_name="m").flags()
+R(inputs=[t], requested_output_names=[bytearray(b"O")], model_name="m").flags()
+R(inputs=[t], requested_output_names=["\ud800"], model_name="m")
+R(request_id=bytearray(b"ab"), **ok).request_id()
+R(correlation_id=1.5, parameters=5, **ok)
+R(correlation_id=-1, parameters={1: 2}, **ok)
 R(preferred_memory=None, **ok)
 R(preferred_memory=1, **ok)
 R(trace=None, **ok)
@@ -234,6 +248,12 @@ p.output_tensors()[0] is t
 p.parameters()
 p.has_error(1)
 p.error(1)
+P(__import__("collections").deque([t])).has_error()
+P(np.array([t], object)).has_error()
+P(range(0)).has_error()
+P(__import__("collections").ChainMap()).has_error()
+P(np.array(5))
+P(np.array([None], object))
 """
 
 ERROR = r"""
@@ -279,6 +299,8 @@ type(E.UNKNOWN)()
 type(E.UNKNOWN).__members__
 E("x")
 setattr(E("x"), "x", 1)
+E(bytearray(b"x")).message()
+E("\ud800")
 """
 
 LOGGER = r"""
@@ -308,6 +330,7 @@ L.LogLevel
 repr(L.LogLevel.VERBOSE)
 L.LogLevel.__members__
 L.VERBOSE is L.LogLevel.VERBOSE
+L.log_info(bytearray(b"x"))
 """
 
 MEMORY = r"""

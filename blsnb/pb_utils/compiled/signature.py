@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from blsnb.pb_utils.compiled.conversions import Mismatch, as_int, as_text, items
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 INT32 = (-(2**31), 2**31 - 1)
@@ -30,10 +32,6 @@ class Missing:
 
 
 MISSING: Any = Missing()
-
-
-class Mismatch(Exception):
-    """An argument has a type that the compiled function does not accept."""
 
 
 def compiled(signature: str) -> Callable[[F], F]:
@@ -112,9 +110,7 @@ def incompatible(
 def integer(value: Any, limits: tuple[int, int]) -> int:
     """Convert the argument of an integer parameter; raise `Mismatch` out of range."""
     if type(value) is not int:
-        if isinstance(value, float) or not hasattr(value, "__index__"):
-            raise Mismatch
-        value = value.__index__()
+        value = as_int(value)
     if not limits[0] <= value <= limits[1]:
         raise Mismatch
     number: int = value
@@ -140,14 +136,9 @@ def truth(value: Any) -> bool:
 
 def string(value: Any) -> str:
     """Convert the argument of a string parameter; bytes are decoded as UTF-8."""
-    if type(value) is str:
+    if type(value) is str and value.isascii():
         return value
-    if isinstance(value, str):
-        # The backend keeps characters, and never calls methods of a subclass.
-        return str.__str__(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8")
-    raise Mismatch
+    return as_text(value)
 
 
 def expect(value: Any, kind: type) -> None:
@@ -157,9 +148,9 @@ def expect(value: Any, kind: type) -> None:
 
 
 def list_of(value: Any, kind: type | tuple[type, ...]) -> list[Any]:
-    """Convert a list or tuple whose elements are of a class to a list."""
+    """Convert a sequence whose elements are of a class to a list."""
     if not isinstance(value, _SEQUENCES):
-        raise Mismatch
+        value = items(value)
     for item in value:
         if not isinstance(item, kind):
             raise Mismatch
