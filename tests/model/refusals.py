@@ -22,6 +22,13 @@ OUTPUT = "output { name: 'Y' data_type: TYPE_FP32 dims: -1 }"
 PLAIN = f"backend: 'python' {INPUT} {OUTPUT} "
 
 
+_THREE = "int32_false_true: [0, 1, 2]"
+_NOT_TWO = (
+    "sequence batching control 'int32_false_true' must have exactly 2 entries for "
+    "CONTROL_SEQUENCE_START for m"
+)
+
+
 def _sequence(controls: str) -> str:
     return f"{PLAIN} sequence_batching {{ {controls} }}"
 
@@ -154,9 +161,28 @@ POLL = (
     ),
     Refusal(
         "45",
-        _start("int32_false_true: [0, 1, 2]"),
-        "sequence batching control 'int32_false_true' must have exactly 2 entries "
-        "for CONTROL_SEQUENCE_START for m",
+        _start(_THREE),
+        _NOT_TWO,
+    ),
+    Refusal(
+        "45 before 42",
+        _start(f"{_THREE} }} control {{ kind: CONTROL_SEQUENCE_START {_THREE}"),
+        _NOT_TWO,
+    ),
+    Refusal(
+        "45 before 41",
+        _sequence(
+            f"control_input {{ name: 'S' control {{ {_THREE} }} }} "
+            f"control_input {{ name: 'S' control {{ {_THREE} }} }}"
+        ),
+        _NOT_TWO,
+    ),
+    Refusal(
+        "45 before 40",
+        _sequence(
+            f"control_input {{ name: 'S' control {{ {_THREE} }} }} control_input {{ }}"
+        ),
+        _NOT_TWO,
     ),
     Refusal(
         "46",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from blsnb.errors import ModelConfigError
@@ -92,11 +92,11 @@ def _check_ordering(batcher: Any, model: str) -> None:
             )
 
 
-def _controls(batcher: Any, kind: str, model: str) -> list[Any]:
-    """Return a list of the controls of a kind: at most one."""
+def _controls(batcher: Any, kind: str, model: str) -> Iterator[Any]:
+    """Yield the control of a kind, if any, before what follows it is checked."""
     number = schema().ModelSequenceBatching.Control.Kind.Value(kind)
     names: set[str] = set()
-    found: list[Any] = []
+    found = False
     for tensor in batcher.control_input:
         if not tensor.name:
             _refuse(f"sequence batching control tensor must have a name for {model}")
@@ -106,10 +106,15 @@ def _controls(batcher: Any, kind: str, model: str) -> list[Any]:
                 f"multiple control kinds for {model}"
             )
         names.add(tensor.name)
-        found += [control for control in tensor.control if control.kind == number]
-        if len(found) > 1:
-            _refuse(f"sequence batching specifies multiple {kind} tensors for {model}")
-    return found
+        for control in tensor.control:
+            if control.kind != number:
+                continue
+            if found:
+                _refuse(
+                    f"sequence batching specifies multiple {kind} tensors for {model}"
+                )
+            found = True
+            yield control
 
 
 def _check_flag(control: Any, kind: str, model: str) -> None:

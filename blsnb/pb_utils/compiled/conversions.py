@@ -12,7 +12,7 @@ class Mismatch(Exception):
 
 
 def as_int(value: Any) -> int:
-    """Convert a number to an integer; Python's floats are none, NumPy's FP32 is."""
+    """Convert a number to an integer, also a NumPy scalar; refuse a Python float."""
     kind = type(value)
     if isinstance(value, float) or not (
         hasattr(kind, "__index__") or hasattr(kind, "__int__")
