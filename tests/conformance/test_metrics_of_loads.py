@@ -125,6 +125,24 @@ def test_a_load_with_other_tags_begins_at_zero(agree, scene):
     agree(case)
 
 
+def test_a_load_with_other_tags_keeps_those_of_a_busy_one(agree, scene):
+    """Lines of the replaced load stay while it executes a request."""
+
+    def case(target):
+        with scene(target, "busy_tags", TAGS % ("a", "x")) as s:
+            s.hold()
+            s.ask("waits")
+            load_again(s, TAGS % ("a", "y"))
+            both = lines(s)
+            s.go()
+            s.over()
+            until(lambda: not any('"x"' in x for x in lines(s) if "exec" in x))
+            kept = [line for line in lines(s) if "failure" not in line]
+            return [both, kept]
+
+    agree(case)
+
+
 def test_a_load_continues_summaries(agree, disks):
     """The latencies of earlier loads stay in them."""
 
