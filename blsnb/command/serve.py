@@ -40,6 +40,7 @@ _SERVICES = {
     "gRPC": "GRPCInferenceService",
     "metrics": "Metrics Service",
 }
+_EXPIRED = "Exit timeout expired. Exiting immediately."
 _log = logging.getLogger("blsnb.serve")
 MODES = ("none", "poll", "explicit")
 
@@ -139,15 +140,31 @@ def run(words: Sequence[str]) -> int:
         _model_argv(),
         _logging(given, unused) as log,
         _server(given) as server,
-        _end_signal() as end,
     ):
-        # The server closes them, and waits for requests as long as it may.
-        endpoints = _endpoints(given, server, access, options)
-        log.settings = _log_settings(given, endpoints.log_settings)
-        _log_started(endpoints)
-        print("\n".join(_lines(server, endpoints, token)), flush=True)
-        end.wait()
-    return 0
+        with _end_signal() as end:
+            endpoints = _endpoints(given, server, access, options)
+            log.settings = _log_settings(given, endpoints.log_settings)
+            _log_started(endpoints)
+            print("\n".join(_lines(server, endpoints, token)), flush=True)
+            end.wait()
+        # It closes the end points, too.
+        server.close()
+        return _exit_status(server)
+
+
+def _exit_status(server: Server) -> int:
+    """Return 1 if a model did not end within the exit timeout.
+
+    References
+    ----------
+    server: src/main.cc
+    """
+    from blsnb.parts.server_parts import parts_of
+
+    if parts_of(server).lifetime.left_s:
+        return 0
+    _log.error("failed to stop server: Internal - %s", _EXPIRED)
+    return 1
 
 
 def _endpoints(

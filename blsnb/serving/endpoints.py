@@ -148,8 +148,8 @@ class Endpoints:
         if self._forget is not None:
             self._forget()
         deadline = time.monotonic() + timeout_s
-        for each in self._open.values():
-            # All ports share one timeout.
+        # HTTP refuses connections first, as on Triton. All ports share one timeout.
+        for _, each in self._listed():
             each.close(max(0.0, deadline - time.monotonic()))
         self._shared.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import itertools
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +128,46 @@ def test_a_signal_ends_it_also_while_a_model_loads(signum, status, deaf, tmp_pat
 
     assert (status, "", "") == (process.returncode, said, wrong)
     assert [] == [*(tmp_path / "temporary").iterdir()]
+
+
+BUSY = "print('busy', flush=True)\nthreading.Event().wait(60)"
+SLOWLY_FINALIZED = "def finalize(self): threading.Event().wait(1.2)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "is_busy"),
+    [(cell(BUSY), True), (cell("return []", methods=SLOWLY_FINALIZED), False)],
+    ids=["execute", "finalize"],
+)
+def test_the_exit_status_is_1_if_models_exceed_the_exit_timeout(
+    source, is_busy, tmp_path
+):
+    """Status and log are Triton's; a process manager sees that requests were lost."""
+    write_model(tmp_path / "models", "held", source)
+    options = ["--exit-timeout-secs", "1"]
+    with serving(tmp_path / "models", *ANY, *options) as (process, lines):
+        url = f"http://{address_of('HTTP', lines)}/v2/models/held/infer"
+        asked = threading.Thread(target=lost, args=(url,))
+        if is_busy:
+            asked.start()
+            assert "busy\n" == process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        _, wrong = process.communicate(timeout=60)
+        if is_busy:
+            asked.join(60)
+
+    assert 1 == process.returncode
+    [line] = wrong.splitlines()
+    assert line.startswith("E")
+    assert line.endswith(
+        '"failed to stop server: Internal - Exit timeout expired. Exiting immediately."'
+    )
+
+
+def lost(url: str) -> None:
+    """Send a request whose connection the server closes."""
+    with pytest.raises((OSError, http.client.HTTPException)):
+        urllib.request.urlopen(url, json.dumps(X).encode(), timeout=60)
 
 
 def test_models_are_loaded_by_name_in_explicit_mode(models):

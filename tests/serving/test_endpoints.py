@@ -21,13 +21,14 @@ import tritonclient.grpc
 import tritonclient.http
 from cells import CONFIG, DOUBLE, cell
 from tritonclient.utils import InferenceServerException
+from waiting import until
 
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving import ports
 from blsnb.serving.core.shared_state import SharedState
-from blsnb.serving.endpoints import Endpoints, serve
+from blsnb.serving.endpoints import GRPC, HTTP, Endpoints, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
 from blsnb.serving.ports import check_port, is_loopback
 
@@ -346,13 +347,13 @@ def test_a_closed_server_cannot_be_served(
 
 
 def test_closing_waits_for_running_requests(server: Server) -> None:
-    """It waits up to its timeout."""
+    """It waits up to its timeout; HTTP refuses connections meanwhile, as on Triton."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
     answers: queue.Queue[list[float]] = queue.Queue()
 
-    with serve(server, http=None, grpc=0, metrics=None) as endpoints:
+    with serve(server, http=0, grpc=0, metrics=None) as endpoints:
         client = tritonclient.grpc.InferenceServerClient(endpoints.addresses["gRPC"])
         given = tritonclient.grpc.InferInput("X", [1], "FP32")
         given.set_data_from_numpy(np.array([7], np.float32))
@@ -364,6 +365,7 @@ def test_closing_waits_for_running_requests(server: Server) -> None:
         assert stage.begun.wait(60)
         closing = threading.Thread(target=endpoints.close, args=(60.0,))
         closing.start()
+        assert until(lambda: refuses(endpoints.ports["HTTP"]))
         stage.go.set()
 
         assert [7.0] == answers.get(timeout=60)
@@ -371,6 +373,12 @@ def test_closing_waits_for_running_requests(server: Server) -> None:
     client.close()
 
     assert endpoints.closed
+
+
+def refuses(port: int) -> bool:
+    """Whether a port accepts no connection."""
+    with socket.socket() as client:
+        return bool(client.connect_ex(("127.0.0.1", port)))
 
 
 class Noted:
@@ -389,7 +397,7 @@ class Noted:
 def test_closing_the_server_gives_requests_its_exit_timeout(server: Server) -> None:
     """Those of clients may take as long as those of a cell."""
     noted = Noted()
-    serve(server, http=None, grpc=None, metrics=0)._open["noted"] = noted
+    serve(server, http=None, grpc=None, metrics=0)._open[HTTP] = noted
     parts_of(server).lifetime.exit_timeout_s = 90.0
 
     server.close()
@@ -404,7 +412,7 @@ def test_all_protocols_share_the_timeout_of_closing(server: Server) -> None:
     server.define("waiting", cell(waiting), config=CONFIG)
     noted = Noted()
     endpoints = serve(server, http=0, grpc=None, metrics=None)
-    endpoints._open["after"] = noted
+    endpoints._open[GRPC] = noted
     with socket.create_connection(("127.0.0.1", endpoints.ports["HTTP"])) as client:
         body = b'{"inputs":[{"name":"X","datatype":"FP32","shape":[1],"data":[1]}]}'
         head = f"POST /v2/models/waiting/infer HTTP/1.1\r\nContent-Length: {len(body)}"
