@@ -20,7 +20,9 @@ from blsnb.model_graph.sources.sent_tensors import (
 )
 from blsnb.model_graph.sources.source import Function, Source
 
-_BRANCHES = (ast.If, ast.IfExp, ast.While, ast.Try, ast.Match, ast.BoolOp)
+_BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.Match, ast.BoolOp)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While, *_COMPREHENSIONS)
 
 
 class NotAnEnsembleError(Exception):
@@ -96,7 +98,9 @@ class _Pipeline:
             raise NotAnEnsembleError("the source has no single execute()")
         self._execute: Function = functions[0]
         self._scope = Scope(source, self._execute)
-        self._conditional = set(_conditional(self._execute.node, False))
+        # The last parameter: `self` is missing in a static method.
+        requests = self._execute.parameters[-1:]
+        self._not_once = dict(_not_once(self._execute.node, requests))
 
     def steps(self) -> list[_Step]:
         """Return the calls in order of execution."""
@@ -106,8 +110,8 @@ class _Pipeline:
                 continue
             if function is not self._execute:
                 _refuse("a BLS call is made outside of execute()", call.lineno)
-            if call in self._conditional:
-                _refuse("a BLS call depends on a condition", call.lineno)
+            if call in self._not_once:
+                _refuse(f"a BLS call {self._not_once[call]}", call.lineno)
             steps.append(self._step(call))
         models = [step.model for step in steps]
         for number, step in enumerate(steps):
@@ -153,10 +157,12 @@ class _Pipeline:
         if len(made) != 1:
             raise NotAnEnsembleError("execute() makes no single response with outputs")
         [call] = made
-        if call in self._conditional:
-            _refuse("the response depends on a condition", call.lineno)
+        if call in self._not_once:
+            _refuse(f"the response {self._not_once[call]}", call.lineno)
         tensors = (*call.args, *(word.value for word in call.keywords))[0]
-        return dict(self._outputs(tensors, steps, call.lineno))
+        results = dict(self._outputs(tensors, steps, call.lineno))
+        _check_names(results, call.lineno)
+        return results
 
     def _outputs(
         self, node: ast.expr, steps: list[_Step], line: int
@@ -188,13 +194,52 @@ class _Pipeline:
         return sent_tensor(read, scope, self._evaluator) or SentTensor(output)
 
 
-def _conditional(node: ast.AST, is_inside: bool) -> Iterator[ast.Call]:
-    """Yield conditional calls: in branches, loops and exception handlers."""
+def _not_once(
+    node: ast.AST, requests: list[str], why: str = ""
+) -> Iterator[tuple[ast.Call, str]]:
+    """Yield the calls that may not run once for each request, and the reasons.
+
+    Parameters
+    ----------
+    requests
+        The name over which the outermost loop iterates; empty inside of it.
+    """
     for child in ast.iter_child_nodes(node):
-        inside = is_inside or isinstance(child, _BRANCHES)
-        if inside and isinstance(child, ast.Call):
-            yield child
-        yield from _conditional(child, inside)
+        reason, inner = why, requests
+        if isinstance(child, _BRANCHES):
+            reason = why or "depends on a condition"
+        elif isinstance(child, _LOOPS):
+            inner = []
+            if not _is_over(child, requests):
+                reason = why or "is in a loop"
+        elif reason and isinstance(child, ast.Call):
+            yield child, reason
+        yield from _not_once(child, inner, reason)
+
+
+def _is_over(loop: ast.AST, names: list[str]) -> bool:
+    """Whether a loop iterates over values of one of the names, and nothing else."""
+    match loop:
+        case ast.For(iter=iterated):
+            pass
+        case ast.ListComp(generators=[ast.comprehension(iter=iterated, ifs=[])]):
+            pass
+        case _:
+            return False
+    found = {each.id for each in ast.walk(iterated) if isinstance(each, ast.Name)}
+    return not found.isdisjoint(names)
+
+
+def _check_names(results: dict[str, tuple[str, str]], line: int) -> None:
+    """Refuse an output under two names: an ensemble has one tensor for it."""
+    names: dict[tuple[str, str], str] = {}
+    for name, made in results.items():
+        if names.setdefault(made, name) != name:
+            _refuse(
+                f"output '{made[1]}' of model '{made[0]}' is returned under two "
+                f"names, '{names[made]}' and '{name}'",
+                line,
+            )
 
 
 def _refuse(reason: str, line: int) -> NoReturn:

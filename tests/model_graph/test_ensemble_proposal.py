@@ -143,6 +143,35 @@ REFUSED = {
         PIPELINE.replace("second = ", "second = first and "),
         "a BLS call depends on a condition (model.py:12)",
     ),
+    "a call in a loop of its own": (
+        "for attempt in range(3):\n"
+        + "".join(f"    {line}\n" for line in PLUS.splitlines())
+        + TIMES
+        + FINAL,
+        "a BLS call is in a loop (model.py:9)",
+    ),
+    "a call in a comprehension": (
+        PIPELINE.replace("second = ", "second = [1 for _ in x] and ")
+        .replace(
+            'pb_utils.InferenceRequest(\n    model_name="plus"',
+            '[pb_utils.InferenceRequest(\n    model_name="plus"',
+        )
+        .replace("as_numpy())]).exec()", "as_numpy())]).exec() for _ in 'ab'][0]", 1),
+        "a BLS call is in a loop (model.py:8)",
+    ),
+    "a response in a loop of its own": (
+        PLUS + TIMES + f"for part in x:\n    {FINAL}".replace("\nr", "\n    r"),
+        "the response is in a loop (model.py:17)",
+    ),
+    "an output under two names": (
+        PIPELINE.replace(
+            "[out]",
+            '[pb_utils.Tensor("A", out.as_numpy()), '
+            'pb_utils.Tensor("B", out.as_numpy())]',
+        ),
+        "output 'OUT' of model 'times' is returned under two names, 'A' and 'B' "
+        "(model.py:16)",
+    ),
     "a conditional response": (
         PLUS + TIMES + FINAL.replace("responses.append", "first and responses.append"),
         "the response depends on a condition (model.py:16)",
@@ -167,6 +196,36 @@ def test_a_pipeline_without_an_equivalent_ensemble_is_refused(case):
         proposed(body)
 
     assert expected == str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "loop", ["requests", "enumerate(requests)", "range(len(requests))"]
+)
+def test_a_loop_over_the_requests_is_no_condition(loop):
+    """Each request runs each call once."""
+    model = MODEL.replace("in requests:", f"in {loop}:")
+
+    assert proposed(PIPELINE).message == proposed(PIPELINE, model).message
+
+
+def test_a_comprehension_over_the_requests_is_no_condition():
+    """It is a loop over them, too."""
+    model = MODEL[: MODEL.index("        responses")]
+    body = """return [pb_utils.InferenceResponse([
+    pb_utils.get_output_tensor_by_name(pb_utils.InferenceRequest(
+        model_name="plus", requested_output_names=["Y"],
+        inputs=[pb_utils.get_input_tensor_by_name(request, "IN")]).exec(), "Y")])
+    for request in requests]"""
+    [step] = proposed(body, model).message.ensemble_scheduling.step
+
+    assert {"Y": "Y"} == dict(step.output_map)
+
+
+def test_a_loop_over_other_values_repeats_calls():
+    """An ensemble runs each step once."""
+    model = MODEL.replace("for request in requests:", "for request in range(3):")
+    with pytest.raises(NotAnEnsembleError, match="a BLS call is in a loop"):
+        proposed(PIPELINE, model)
 
 
 def test_a_call_of_another_function_is_refused():
