@@ -118,6 +118,8 @@ class Agreement:
     @property
     def verdict(self) -> str:
         """The number of cases, and how many of them differ."""
+        if not self.cases:
+            return "no cases to compare"
         count = counted(len(self.cases), "case")
         if self.agree:
             # Equal errors agree, but the user probably expected a result.
