@@ -11,6 +11,8 @@ from blsnb.tensors.dtypes import BF16, BYTES, DType, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
 _Array = np.ndarray[Any, Any]
+_FOREIGN_KINDS = "mMcV"
+"""Dates, durations, complex numbers and structures, which NumPy casts to numbers."""
 
 
 def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
@@ -67,6 +69,8 @@ def _array(name: str, value: Any, dtype: DType | None, rank: int) -> _Array:
         array = np.asarray(value)
     elif dtype is BYTES:
         array = np.asarray(value, dtype=np.object_)
+        if _has_none(array):
+            raise _conversion_error(name, value, dtype, "None is not a string")
     else:
         array = _cast(name, value, dtype)
     return array.reshape((1,) * rank) if array.ndim == 0 else array
@@ -76,6 +80,8 @@ def _cast(name: str, value: Any, dtype: DType) -> _Array:
     wanted = np.dtype(np.float32) if dtype is BF16 else dtype.dtype
     try:
         given = np.asarray(value)
+        if given.dtype.kind in _FOREIGN_KINDS:
+            raise TypeError(f"Triton has no type for NumPy's {given.dtype}")
         with np.errstate(all="ignore"):
             array = np.asarray(value, dtype=wanted)
             lossy = _is_lossy(given, array)
@@ -88,13 +94,17 @@ def _cast(name: str, value: Any, dtype: DType) -> _Array:
 
 def _is_lossy(given: _Array, array: _Array) -> bool:
     """Whether the cast lost more than decimal places of a float."""
-    if given.dtype.kind == "O":
-        return any(element is None for element in given.flat)
-    if array.dtype.kind in "iub" and given.dtype.kind == "f":
-        return not np.array_equal(array.astype(given.dtype), given)
-    if array.dtype.kind == "f" and given.dtype.kind == "f":
-        return bool((np.isinf(array) & ~np.isinf(given)).any())
-    return False
+    if array.dtype.kind == "f":
+        is_finite = np.isfinite(given.astype(np.float64))
+        return _has_none(given) or bool((np.isinf(array) & is_finite).any())
+    if array.dtype.kind in "iu" and given.dtype.kind in "SU":
+        return False
+    return not np.array_equal(array, given)
+
+
+def _has_none(array: _Array) -> bool:
+    """Whether an element is None, which NumPy casts to NaN, False or a text."""
+    return array.dtype.kind == "O" and any(each is None for each in array.flat)
 
 
 def _conversion_error(name: str, value: Any, dtype: DType, why: str) -> InputError:

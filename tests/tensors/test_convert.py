@@ -1,5 +1,8 @@
 """Specification of the conversion of infer()'s inputs."""
 
+from datetime import date
+from decimal import Decimal
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -8,7 +11,8 @@ from blsnb.errors import InputError
 from blsnb.tensors.convert import to_ref
 from blsnb.tensors.dtypes import BY_DATATYPE
 
-FP32, INT8 = BY_DATATYPE["FP32"], BY_DATATYPE["INT8"]
+FP16, FP32 = BY_DATATYPE["FP16"], BY_DATATYPE["FP32"]
+INT8, INT64, BOOL = BY_DATATYPE["INT8"], BY_DATATYPE["INT64"], BY_DATATYPE["BOOL"]
 BF16, BYTES = BY_DATATYPE["BF16"], BY_DATATYPE["BYTES"]
 
 
@@ -37,12 +41,53 @@ def test_lists_numbers_and_strings_take_the_configured_type(value, dtype, expect
 
 @pytest.mark.parametrize(
     ("value", "dtype"),
-    [([1.7], INT8), ([300], INT8), ([1e40], FP32), ("text", FP32), ([None], FP32)],
+    [
+        ([1.7], INT8),
+        ([300], INT8),
+        ([np.int64(300)], INT8),
+        ([np.uint64(2**63)], INT64),
+        ([Decimal("1.5")], INT8),
+        ([1e40], FP32),
+        ([70_000], FP16),
+        ([2**70], FP16),
+        ([2], BOOL),
+        (["False"], BOOL),
+        ([date(2020, 1, 1)], BOOL),
+        ("text", FP32),
+        ([None], FP32),
+        ([None], BOOL),
+        (["a", None], BYTES),
+    ],
 )
 def test_a_lossy_conversion_is_refused(value, dtype):
     """A value that the type cannot hold is an error that names both."""
     with pytest.raises(InputError, match=f"input 'X' is {dtype.datatype}"):
         to_ref("X", value, dtype, 1)
+
+
+@pytest.mark.parametrize("dtype", [FP32, INT64, BOOL])
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.datetime64("2020-01-01"),
+        [np.timedelta64(5, "ns")],
+        [np.complex64(1 + 2j)],
+        [np.zeros(1, [("a", "f4")])[0]],
+    ],
+    ids=["datetime64", "timedelta64", "complex", "structure"],
+)
+def test_values_of_a_type_that_triton_lacks_are_not_converted(value, dtype):
+    """NumPy would make a number of dates, and of parts of the others."""
+    with pytest.raises(InputError, match="Triton has no type for NumPy's"):
+        to_ref("X", value, dtype, 1)
+
+
+def test_values_that_are_equal_in_the_configured_type_are_converted():
+    """Also those that NumPy keeps as objects, and numbers as text."""
+    assert [2] == to_ref("X", [Decimal(2)], INT8, 1).view().tolist()
+    assert [3] == to_ref("X", ["3"], INT8, 1).view().tolist()
+    assert [True, False] == to_ref("X", [1, 0.0], BOOL, 1).view().tolist()
+    assert [np.inf, 2.5] == to_ref("X", [np.inf, "2.5"], FP16, 1).view().tolist()
 
 
 def test_none_is_refused():
