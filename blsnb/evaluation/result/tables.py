@@ -51,17 +51,19 @@ def to_arrow(numbers: Any, columns: Iterable[Column]) -> Any:
         ) from None
     shown = {"row": pyarrow.array(numbers)}
     for name, values in named(columns).items():
+        # NaN stands for a missing value, as in pandas, but not in a model's output.
+        is_nan_null = True
         if isinstance(values, list):
+            is_nan_null = not any(isinstance(v, np.ndarray | list) for v in values)
             is_flat = not _are_single(values)
             values = [_plain(value, is_flat) for value in values]
-        shown[name] = _arrow_array(pyarrow, values)
+        shown[name] = _arrow_array(pyarrow, values, is_nan_null)
     return pyarrow.table(shown)
 
 
-def _arrow_array(pyarrow: Any, values: Any) -> Any:
-    # NaN stands for a missing value, as in pandas.
+def _arrow_array(pyarrow: Any, values: Any, is_nan_null: bool) -> Any:
     try:
-        return pyarrow.array(values, from_pandas=True)
+        return pyarrow.array(values, from_pandas=is_nan_null)
     except (ValueError, TypeError, OverflowError):
         # Labels without a common type, or too large for one.
         texts = [None if value is None else str(value) for value in values]

@@ -17,7 +17,8 @@ def pandas():
 @pytest.fixture
 def arrow():
     """Skip without pyarrow."""
-    return pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pytest.importorskip("pyarrow.compute", reason="pyarrow is not installed")
+    return pytest.importorskip("pyarrow")
 
 
 def table_of(make, values):
@@ -60,6 +61,26 @@ def test_an_arrow_column_of_lists_has_the_type_of_the_output(arrow, dtype):
 
     assert arrow.list_(arrow.from_numpy_dtype(dtype)) == column.type
     assert [output.tolist(), [], None] == column.to_pylist()
+
+
+@pytest.mark.parametrize("shape", [(2,), (1,)], ids=["a list", "one element"])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_nan_of_an_output_is_a_value_in_arrow(arrow, shape, is_stream):
+    """Only a failed row is null; a NaN that a model returned is counted as one."""
+    output = np.full(shape, np.nan, np.float32)
+    column = table_of(to_arrow, [[output] if is_stream else output, None])
+
+    found = column.combine_chunks()
+    while arrow.types.is_list(found.type):
+        found = found.flatten()
+    assert [True] * shape[0] == arrow.compute.is_nan(found).drop_null().to_pylist()
+    assert 1 == column.null_count
+
+
+def test_nan_of_a_label_or_a_metric_is_a_missing_value_in_arrow(arrow):
+    """As in pandas."""
+    for values in (["a", np.nan], [1.5, np.nan], np.array([1.5, np.nan])):
+        assert 1 == table_of(to_arrow, values).null_count
 
 
 def test_single_elements_are_values(pandas, arrow):
