@@ -103,7 +103,7 @@ class Catalog:
 
     def _continue_counts(self, version: Served) -> None:
         """Let a load continue the counts of an earlier one that is not gone yet."""
-        alive = self._alive()
+        alive = self.alive()
         if version in alive:
             return
         for each in alive:
@@ -111,7 +111,7 @@ class Catalog:
                 version.counts = each.counts
         version.counts.add(version)
 
-    def _alive(self) -> list[Served]:
+    def alive(self) -> list[Served]:
         """Return the versions that serve, and withdrawn ones that still run."""
         known = (reference() for reference in self._ever_served.valuerefs())
         return [
@@ -124,7 +124,7 @@ class Catalog:
 
     def counts(self) -> list[VersionCounts]:
         """Return the counts of these versions, by name and number."""
-        counts = {id(each.counts): each.counts for each in self._alive()}
+        counts = {id(each.counts): each.counts for each in self.alive()}
         return sorted(counts.values(), key=lambda each: (each.name, each.number))
 
     def put_failures(

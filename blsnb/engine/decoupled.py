@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 
 from blsnb.engine.catalog import Catalog
-from blsnb.engine.instance.pool import Retired
+from blsnb.engine.instance.slot import Retired
 from blsnb.engine.refusals import fill_refusal, late_refusal
 from blsnb.engine.request.deferred import start_on_worker
 from blsnb.engine.request.inflight import Caller

@@ -106,7 +106,9 @@ class Engine:
         self.open_requests.is_closed = True
 
     def close(self) -> None:
-        """Stop every thread."""
+        """Finalize what no longer serves but waits for answers; stop every thread."""
+        for version in self.catalog.alive():
+            version.retire()
         self.abandoned.close()
         self._alarm.close()
         self.workers.shutdown(cancel_futures=True)

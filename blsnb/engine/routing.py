@@ -8,7 +8,7 @@ from collections.abc import Callable
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.decoupled import DecoupledRequests
-from blsnb.engine.instance.pool import Retired
+from blsnb.engine.instance.slot import Retired
 from blsnb.engine.refusals import (
     NOT_READY,
     decoupled_refusal,

@@ -116,7 +116,7 @@ class ServedVersion(Served):
         inflight.numbers[QUEUE_START] = CLOCK.now_ns()
         try:
             instance = self._scheduler.run(inflight, blocks_execute)
-            if not inflight.final:
+            if not inflight.final or inflight.held is not None:
                 self._wait_for_sender(inflight, instance.execute_place)
             if inflight.turn is not None:
                 inflight.turn.wait(inflight.root)
@@ -213,6 +213,8 @@ class ServedVersion(Served):
                 inflight.failed,
                 inflight.execution_size,
             )
+        if inflight.decoupled:
+            self.pool.last_requests.note_answered(inflight)
 
     def _reject(self, inflight: Inflight, response: ResponseMessage) -> ResponseMessage:
         """Count a request that the scheduler rejected."""
@@ -240,6 +242,7 @@ class ServedVersion(Served):
             # A request in a reference cycle has no owner.
             gc.collect()
         inflight.root.wait(waiter, lambda s: hang.notice(inflight, s))
+        self.pool.last_requests.note_answered(inflight)
         del watch
 
     def _dropped(self, inflight: Inflight, where: str) -> None:
@@ -262,5 +265,5 @@ class ServedVersion(Served):
         return self.pool.replace_abandoned(root)
 
     def retire(self) -> None:
-        """Finalize each instance when it is free."""
+        """Finalize the instances when no request needs one of them."""
         self._scheduler.retire()

@@ -15,7 +15,7 @@ from blsnb.engine.instance.coroutine_hook import run_coroutine
 from blsnb.engine.instance.inputs import InputOrder, Reshapes
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.instance.placement import Placement
-from blsnb.engine.instance.pool import Deadlock, InstancePool
+from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.instance.results import (
     fail_all,
     fail_without_inputs,
@@ -23,6 +23,7 @@ from blsnb.engine.instance.results import (
     take_results,
 )
 from blsnb.engine.request import hang_report as hang
+from blsnb.engine.request.deadlock import Deadlock
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.engine.request.interrupts import boundary
@@ -106,7 +107,7 @@ class Executor:
         """Do nothing: the pool assigns new instances itself."""
 
     def retire(self) -> None:
-        """Finalize the instances, each when it is free."""
+        """Finalize the instances when no request needs one of them."""
         self._pool.retire()
 
     def execute(
@@ -156,6 +157,7 @@ class Executor:
         if is_open:
             for inflight, request in zip(inflights, requests, strict=True):
                 inflight.held = weakref.ref(request)
+            self._pool.last_requests.expect_answers(inflights)
         instance.execution = None
         if on_executed is not None:
             on_executed()

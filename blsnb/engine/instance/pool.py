@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from blsnb.engine.instance.instance import ModelInstance
-from blsnb.engine.instance.slot import AbandonedSlot, PoolSlot, WaitingRequest
+from blsnb.engine.instance.slot import (
+    AbandonedSlot,
+    LastRequests,
+    PoolSlot,
+    Retired,
+    WaitingRequest,
+)
 from blsnb.engine.request import deadlock
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Execution, Inflight
@@ -17,18 +23,6 @@ from blsnb.engine.request.lifetime import RootRequest
 
 _RELEASE_S = 0.1
 """Seconds that an abandoned instance has to be released before it is replaced."""
-
-
-class Deadlock(Exception):
-    """The wait would never end; `lines` describe the circle of waits."""
-
-    def __init__(self, lines: list[str]) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = lines
-
-
-class Retired(Exception):
-    """The model was unloaded or reloaded since the request looked it up."""
 
 
 class InstancePool:
@@ -46,6 +40,8 @@ class InstancePool:
     renew
         Creates an instance that replaces one which is still busy with an interrupted
         request.
+    later
+        Runs work on another thread, or here if none can start.
     """
 
     def __init__(
@@ -53,10 +49,12 @@ class InstancePool:
         instances: list[ModelInstance],
         lock: threading.Lock,
         renew: Callable[[ModelInstance], ModelInstance],
+        later: Callable[[Callable[[], None]], None] = lambda work: work(),
     ) -> None:
         self.instances = instances
         self.retired = False
-        """Whether the model was unloaded: released instances are finalized."""
+        """Whether the model was unloaded: its instances are finalized."""
+        self.last_requests = LastRequests(lock, self._notify_free)
         self._leaving: set[ModelInstance] = set()
         """Removed instances that are not finalized yet."""
         self._has_leaving = False
@@ -72,6 +70,7 @@ class InstancePool:
         self._abandoned: dict[ModelInstance, AbandonedSlot] = {}
         self._lock = lock
         self._renew = renew
+        self._later = later
 
     @property
     def waiting_count(self) -> int:
@@ -138,7 +137,7 @@ class InstancePool:
         with self._lock:
             inflight.waiting_for = self
             if blocks_execute and deadlock.is_deadlocked(inflight):
-                raise Deadlock(deadlock.wait_cycle(inflight))
+                raise deadlock.Deadlock(deadlock.wait_cycle(inflight))
 
     def take(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Return a free instance; wait for one if necessary.
@@ -191,7 +190,7 @@ class InstancePool:
             raise Retired
         inflight.waiting_for = self
         if blocks_execute and deadlock.is_deadlocked(inflight):
-            raise Deadlock(deadlock.wait_cycle(inflight))
+            raise deadlock.Deadlock(deadlock.wait_cycle(inflight))
 
     def _sleep(self, inflight: Inflight, request: WaitingRequest) -> PoolSlot:
         inflight.root.arrive()
@@ -230,6 +229,9 @@ class InstancePool:
     def _notify_free(self) -> None:
         if self.on_free is not None:
             self.on_free()
+        if self.retired:
+            # Not on a thread of the model, which `finalize` may join.
+            self._later(self.retire)
 
     def _assign(self) -> None:
         while self._queue:
@@ -320,8 +322,6 @@ class InstancePool:
                 if old in self.instances:
                     self._free.append(slot)
                 self._assign()
-            if self.retired:
-                self.retire()
             self._notify_free()
             raise
         with self._lock:
@@ -386,11 +386,12 @@ class InstancePool:
             instance.finalize()
 
     def retire(self) -> None:
-        """Finalize the free instances now, and busy ones when they are released."""
+        """Finalize all instances, as soon as no request needs one of them."""
         with self._lock:
             self.retired = self._has_leaving = True
             self._assign()
-            idle = list(self._take_all())
+            present = [*self.instances, *self._leaving]
+            idle = self.last_requests.finalizable(present, self._take_all())
         for instance in idle:
             instance.finalize()
 

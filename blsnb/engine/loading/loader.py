@@ -249,7 +249,8 @@ class Loader:
     def _served(
         self, maker: InstanceMaker, number: int, instances: list[ModelInstance]
     ) -> ServedVersion:
-        pool = InstancePool(instances, self._pool_lock, maker.renew)
+        later = self._engine.workers.run
+        pool = InstancePool(instances, self._pool_lock, maker.renew, later)
         try:
             return ServedVersion(
                 maker.config,

@@ -13,6 +13,14 @@ from blsnb.engine.request.inflight import (
 from blsnb.printable import counted
 
 
+class Deadlock(Exception):
+    """The wait would never end; `lines` describe the circle of waits."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
 def is_deadlocked(waiting: Inflight) -> bool:
     """Whether a request waits for instances that all wait for it.
 

@@ -130,6 +130,11 @@ class Inflight:
         """Its place in the order of responses, if the model preserves that."""
 
     @property
+    def is_open(self) -> bool:
+        """Whether the model may still answer it."""
+        return not (self.final or self.filler or self.root.ended)
+
+    @property
     def is_rescheduled(self) -> bool:
         """Whether the model rescheduled the request."""
         return bool(self.release_flags & RESCHEDULE)

@@ -116,6 +116,11 @@ class StreamInflight(Inflight):
         self._then: Callable[[], None] | None = None
         self._watch: weakref.ref[Any] | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its reader still waits for an answer of the model."""
+        return self._hang is None and not self._left and super().is_open
+
     def send(self, response: ResponseMessage | None, final: bool) -> None:
         """Receive a response of the model's sender, the final flag, or both."""
         if self.root.ended is not None:

@@ -11,8 +11,10 @@ from functools import partial
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.instance.executor import Executor
 from blsnb.engine.instance.instance import ModelInstance
-from blsnb.engine.instance.pool import Deadlock, InstancePool, Retired
+from blsnb.engine.instance.pool import InstancePool
+from blsnb.engine.instance.slot import Retired
 from blsnb.engine.request import hang_report as hang
+from blsnb.engine.request.deadlock import Deadlock
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.ordered_delivery import DeliveryOrder

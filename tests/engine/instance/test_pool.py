@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from asserting import some
 
-from blsnb.engine.instance.pool import Deadlock, Retired
+from blsnb.engine.instance.slot import Retired
+from blsnb.engine.request.deadlock import Deadlock
 from blsnb.engine.request.lifetime import Unwind
 
 from ..pools import Pools, a_request, a_root, begin, end, given_up, wait_in
@@ -117,17 +118,49 @@ def test_a_wait_through_a_sender_is_no_deadlock(pools):
     assert [instance] == taken
 
 
-def test_a_retired_pool_finalizes_free_instances(pools):
-    """A busy instance is finalized once, when it is released."""
+def test_a_retired_pool_finalizes_its_instances_together(pools):
+    """A free instance waits for a busy one, as on Triton."""
     pool = pools.pool("a", "b")
     busy = begin(pool, a_request())
     (free,) = [each for each in pool.instances if each is not busy]
 
     pool.retire()
+    assert (0, 0) == (free.finalized, busy.finalized)
+    end(pool, busy)
+
+    assert (1, 1) == (free.finalized, busy.finalized)
+
+
+def test_a_retired_pool_does_not_wait_for_a_request_that_has_ended(pools):
+    """Its instance may never be released; then it is finalized by itself."""
+    pool, root = pools.pool("a", "b"), a_root()
+    busy = begin(pool, a_request(root))
+    (free,) = [each for each in pool.instances if each is not busy]
+    pool.retire()
+
+    root.end(ValueError())
+    pool.replace_abandoned(root)
     assert (1, 0) == (free.finalized, busy.finalized)
     end(pool, busy)
 
     assert (1, 1) == (free.finalized, busy.finalized)
+
+
+def test_a_retired_pool_waits_for_answers_after_execute(pools):
+    """Those that end without an answer do not count."""
+    pool, root = pools.pool("a"), a_root()
+    [instance] = pool.instances
+    answered, ended = a_request(), a_request(root)
+    pool.last_requests.expect_answers([answered, ended])
+    pool.retire()
+    root.end(ValueError())
+    pool.replace_abandoned(root)
+    assert 0 == instance.finalized
+
+    answered.finish()
+    pool.last_requests.note_answered(answered)
+
+    assert 1 == instance.finalized
 
 
 def test_a_retired_pool_redirects_a_late_request(pools):

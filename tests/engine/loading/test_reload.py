@@ -10,8 +10,10 @@ import pytest
 import stage
 from asserting import every
 from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell, instances, touch
+from waiting import until
 
 from blsnb.errors import ModelLoadError
+from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -181,3 +183,82 @@ def test_a_load_never_meets_half_a_definition(server):
         over.set()
         assert every(each.result() for each in loads)
     assert rounds - 1 == server.infer("model", X).outputs["Y1"][0]
+
+
+SENDER_ON_A_THREAD = """
+sender, y = request.get_response_sender(), x_of(request)
+
+def send():
+    stage.go.wait(60)
+    sender.send(reply(y), flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+self.thread = threading.Thread(target=send)
+self.thread.start()
+stage.begun.set()
+"""
+JOINING = """
+def finalize(self):
+    stage.seen.append("finalized")
+    stage.go.set()
+    self.thread.join()
+
+"""
+
+
+@pytest.fixture
+def streaming(server):
+    """Return a stream whose model answers on its own thread after ``stage.go``."""
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    config = CONFIG + " model_transaction_policy { decoupled: true }"
+    source = cell(SENDER_ON_A_THREAD, methods=JOINING)
+    server.define("model", source, config=config)
+    stream = server.stream("model", X)
+    assert stage.begun.wait(60)
+    yield stream
+    stage.go.set()
+
+
+def test_a_stream_completes_before_its_old_copy_is_finalized(server, streaming):
+    """``finalize`` runs on another thread than the sender, which it may join."""
+    server.define("model", DOUBLE, config=CONFIG)
+    assert [] == stage.seen
+
+    stage.go.set()
+    assert [[1, 2]] == [response["Y"].tolist() for response in streaming]
+
+    assert until(lambda: ["finalized"] == stage.seen)
+
+
+def test_a_closing_server_finalizes_old_copies_that_still_stream(server, streaming):
+    """It waits no longer than its timeout."""
+    server.define("model", DOUBLE, config=CONFIG)
+    parts_of(server).lifetime.exit_timeout_s = 0.0
+
+    server.close()
+
+    assert ["finalized"] == stage.seen
+
+
+@pytest.mark.parametrize("policy", ["", "model_transaction_policy { decoupled: true }"])
+def test_an_old_copy_that_answers_later_is_finalized(server, policy):
+    """It is unloaded while it executes, and answers after that."""
+    execute = f"{SENDER_ON_A_THREAD}\nstage.returns.wait(60)"
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    stage.returns = threading.Event()
+    config = f"{CONFIG} {policy}"
+    server.define("model", cell(execute, methods=JOINING), config=config)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(lambda: [*server.stream("model", X)])
+        assert stage.begun.wait(60)
+        version = parts_of(server).engine.catalog.versions("model")[1]
+        server.unload("model")
+
+        stage.returns.set()
+        [instance] = version.pool.instances
+        assert until(lambda: instance.execution is None)
+        assert [] == stage.seen
+        stage.go.set()
+
+        [response] = running.result(60)
+    assert [1, 2] == response["Y"].tolist()
+    assert until(lambda: ["finalized"] == stage.seen)

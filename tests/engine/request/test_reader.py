@@ -340,16 +340,16 @@ def test_a_dropped_stream_whose_sender_is_dropped_later_ends(server):
 
 
 def test_a_stream_without_a_sender_ends_when_it_is_dropped(server):
-    """The model dropped the sender before, and no reader waits."""
+    """Only the model held the sender, and it is unloaded."""
     server.define("model", cell(FIRST + "self.queued = sender"), config=DECOUPLED)
     forget = cell("return [reply(x_of(request))]")
     server.define("other", forget, config=CONFIG)
     stream = server.stream("model", X)
     next(stream)
-    server.unload("model")
-    gc.collect()
     run = stream.run
     del stream
+    server.unload("model")
+    gc.collect()
 
     assert not run.trace.running
     assert (CallFlag.CANCELLED | CallFlag.DECOUPLED) == flags_of(run)
