@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
 from blsnb.arguments import did_you_mean
@@ -126,6 +127,20 @@ class Catalog:
         """Return the counts of these versions, by name and number."""
         counts = {id(each.counts): each.counts for each in self.alive()}
         return sorted(counts.values(), key=lambda each: (each.name, each.number))
+
+    @contextlib.contextmanager
+    def loading(self, name: str, numbers: Set[int]) -> Iterator[None]:
+        """List versions as ``LOADING`` in the block, except for those that serve."""
+        before, serving = self._states.get(name), self.versions(name)
+        loading = dict.fromkeys(numbers - serving.keys(), VersionState("LOADING"))
+        self._states[name] = self.states(name) | loading
+        try:
+            yield
+        finally:
+            if before is None:
+                del self._states[name]
+            else:
+                self._states[name] = before
 
     def put_failures(
         self,

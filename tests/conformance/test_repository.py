@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from waiting import until
 
@@ -380,5 +382,42 @@ def test_a_broken_model_of_the_start_is_in_the_index(agree, disks):
         with disk.serving(target, **settings) as server:
             until(lambda: "LOADING" not in str(server.index()))
             return [server.index(), server.infer("bad"), server.load("bad")]
+
+    agree(case)
+
+
+WAITING = """import os, threading
+        open({begun!r}, "w").close()
+        while not os.path.exists({go!r}):
+            threading.Event().wait(0.002)"""
+
+
+def test_a_model_is_loading_while_it_initializes(agree, disks):
+    """In the index, and in the texts of requests; a version that serves stays ready."""
+
+    def case(target):
+        disk = disks()
+        begun, go = disk.folder / "begun", disk.folder / "go"
+        initialize = WAITING.format(begun=str(begun), go=str(go))
+        seen = []
+        disk.put("m", initialize=initialize)
+
+        def load():
+            loaded = pool.submit(server.load, "m")
+            until(begun.exists)
+            answers = [server.infer("m", version) for version in ("", "1", "2")]
+            seen.append([server.index(), *answers])
+            go.touch()
+            seen.append([loaded.result(), server.index()])
+            begun.unlink()
+            go.unlink()
+
+        with ThreadPoolExecutor() as pool, disk.serving(target) as server:
+            load()
+            server.unload("m")
+            load()
+            disk.put("m", 2, version="2", initialize=initialize)
+            load()
+            return seen
 
     agree(case)

@@ -115,7 +115,8 @@ class Loader:
             for number, version in unchanged.items()
             if number in numbers and self._can_keep(version, config)
         }
-        return self._load_versions(directory, config, numbers, kept, root)
+        with self._engine.catalog.loading(directory.name, set(numbers)):
+            return self._load_versions(directory, config, numbers, kept, root)
 
     def poll(self, directory: ModelDirectory) -> ModelConfig:
         """Read and check the configuration, as Triton does before it loads.
