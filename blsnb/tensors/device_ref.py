@@ -55,6 +55,11 @@ class DeviceRef(TensorRef):
         return self.memory.lost
 
     @property
+    def fate(self) -> str:
+        """Why the value is missing, as the end of a sentence."""
+        return f"is lost: device {self.device} no longer responds"
+
+    @property
     def value_id(self) -> int:
         """A number that tensors share if their values are in the same memory."""
         return id(self.memory.array)

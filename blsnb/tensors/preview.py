@@ -176,10 +176,7 @@ def image(ref: TensorRef, index: Sequence[int] | None = None) -> Image:
 
 def _check_present(ref: TensorRef) -> None:
     if ref.evicted:
-        raise TraceError(
-            f"the value of tensor {ref.name!r} was evicted: the trace keeps the newest "
-            f"runs within its budget. Call keep() on a run whose values you need."
-        )
+        raise TraceError(f"the value of tensor {ref.name!r} {ref.fate}")
 
 
 def _slice(

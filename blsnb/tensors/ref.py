@@ -64,6 +64,14 @@ class TensorRef:
         """Whether only the description remains, not the value."""
         return self.data is None
 
+    @property
+    def fate(self) -> str:
+        """Why the value is missing, as the end of a sentence."""
+        return (
+            "was evicted: the trace keeps the newest runs within its budget. Call "
+            "keep() on a run whose values you need."
+        )
+
     def without_data(self) -> TensorRef:
         """Return the description alone: name, type, shape and size."""
         return TensorRef(
@@ -100,10 +108,10 @@ class TensorRef:
         Raises
         ------
         ValueError
-            The value was evicted.
+            The value is missing.
         """
         if self.data is None:
-            raise ValueError(f"the value of tensor {self.name!r} was evicted")
+            raise ValueError(f"the value of tensor {self.name!r} {self.fate}")
         if self.dtype is BYTES:
             array = byte_strings.unpack_array(bytes(self.data), self.shape)
         elif self.dtype.dtype is None:

@@ -5,6 +5,7 @@ import gc
 import numpy as np
 import pytest
 
+from blsnb.errors import TraceError
 from blsnb.runtimes.simulated import DEVICES
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 from blsnb.tensors import preview
@@ -63,8 +64,11 @@ def test_values_of_a_device_that_no_longer_answers_are_gone(monkeypatch):
     assert (True, None) == (ref.evicted, ref.data)
     assert TensorSummary(ref).stats is None
     assert preview.default(ref) is None
-    with pytest.raises(ValueError, match="value of tensor 'X' was evicted"):
+    lost = "the value of tensor 'X' is lost: device gpu:0 no longer responds$"
+    with pytest.raises(ValueError, match=lost):
         ref.view()
+    with pytest.raises(TraceError, match=lost):
+        preview.grid(ref)
     assert held is other.data
 
 
