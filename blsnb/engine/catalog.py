@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import weakref
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 from blsnb.arguments import did_you_mean
 from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.metrics.version_counts import VersionCounts
+from blsnb.engine.refusals import parse_version
 from blsnb.engine.request.inflight import Execution
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
@@ -18,10 +18,6 @@ from blsnb.engine.served import Served
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.backend import Refusal
 
-_INT64 = range(-(2**63), 2**63)
-_MAX_DIGITS = 100
-"""Maximum number of characters of a version that are parsed."""
-_VERSION = re.compile(r"\s*[+-]?\d+")
 _BATCHERS = ("dynamic_batching", "sequence_batching")
 _READY = "READY"
 _UNAVAILABLE = "UNAVAILABLE"
@@ -324,26 +320,3 @@ class Catalog:
                 f"requested model version is not available for model '{name}'"
             )
         return [served[n] for n in sorted(served) if version in (-1, n)]
-
-
-def parse_version(text: str) -> int:
-    """Return the requested version; -1 without one: the server chooses.
-
-    References
-    ----------
-    server: src/common.cc, GetModelVersionFromString
-    """
-    if not text:
-        return -1
-    found = _VERSION.match(text)
-    # Python refuses very long numbers.
-    parsed = found is not None and len(found[0]) < _MAX_DIGITS
-    number = int(found[0]) if found and parsed else 0
-    parsed = parsed and number in _INT64
-    if parsed and number >= 0:
-        return number
-    details = "" if parsed else " (details: stol)"
-    raise RequestError(
-        f"failed to get model version from specified version string '{text}'{details}, "
-        "version should be an integral value > 0"
-    )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag
 
+_INT64 = range(-(2**63), 2**63)
+_MAX_DIGITS = 100
+"""Maximum number of characters of a version that are parsed."""
+_VERSION = re.compile(r"\s*[+-]?\d+")
 NOT_READY = "Failed for execute the inference request. Model '{}' is not ready."
 
 
@@ -81,3 +87,26 @@ def refused_pair() -> ResponseMessage:
     server: src/grpc/infer_handler.cc, InferResponseComplete
     """
     return ResponseMessage(error="expected a single response, got 2")
+
+
+def parse_version(text: str) -> int:
+    """Return the requested version; -1 without one: the server chooses.
+
+    References
+    ----------
+    server: src/common.cc, GetModelVersionFromString
+    """
+    if not text:
+        return -1
+    found = _VERSION.match(text)
+    # Python refuses very long numbers.
+    parsed = found is not None and len(found[0]) < _MAX_DIGITS
+    number = int(found[0]) if found and parsed else 0
+    parsed = parsed and number in _INT64
+    if parsed and number >= 0:
+        return number
+    details = "" if parsed else " (details: stol)"
+    raise RequestError(
+        f"failed to get model version from specified version string '{text}'{details}, "
+        "version should be an integral value > 0"
+    )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blsnb.engine.catalog import parse_version
+from blsnb.engine.refusals import parse_version
 from blsnb.engine.request.validation import RequestError
 from blsnb.request_fields import Parameters
 from blsnb.serving.core.parameters import repeated_input, until_nul

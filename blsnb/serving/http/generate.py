@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from blsnb.engine.catalog import parse_version
+from blsnb.engine.refusals import parse_version
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served

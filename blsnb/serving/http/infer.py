@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from blsnb.engine.catalog import Catalog, parse_version
+from blsnb.engine.catalog import Catalog
+from blsnb.engine.refusals import parse_version
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.served import Served

@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable
 from functools import partial
 
-from blsnb.engine.catalog import parse_version
+from blsnb.engine.refusals import parse_version
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.parts.server_parts import ServerParts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cells import CONFIG, DOUBLE, cell
 
-from blsnb.engine.catalog import parse_version
+from blsnb.engine.refusals import parse_version
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
