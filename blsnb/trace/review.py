@@ -6,13 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import pairwise
+from math import prod
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from blsnb.request_fields import PLAIN
+from blsnb.tensors.dtypes import BYTES
+from blsnb.tensors.memory import HOST
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
 from blsnb.trace.facts import time
@@ -23,6 +26,8 @@ _SEQUENTIAL = 3
 """Minimum number of sequential calls for a note."""
 _SHARE = 0.2
 """Minimum share of the caller's time that they take."""
+_COMPARED = 100
+"""Maximum number of calls of a loop whose values are compared."""
 _WAITING = 8
 """Minimum number of calls waiting for the only instance for a note."""
 
@@ -142,26 +147,53 @@ def _is_chain(spans: Sequence[Span], rows: Sequence[int]) -> bool:
     if len(sequences) < len(rows) and sequences != {PLAIN.correlation_id}:
         return True
     inputs, outputs = column_of(spans, "inputs"), column_of(spans, "outputs")
-    used = set(_values(inputs, rows))
-    return not used.isdisjoint(_values(outputs, rows)) and _passes_on(
-        inputs, outputs, rows
+    if _passes_on(inputs, outputs, rows):
+        return True
+    return all(
+        _follows(inputs[row], inputs[before], outputs[before])
+        for before, row in pairwise(rows[:_COMPARED])
     )
-
-
-def _values(tensors: Sequence[Tensors], rows: Sequence[int]) -> Iterator[int]:
-    return map(_VALUE, chain.from_iterable(map(tensors.__getitem__, rows)))
 
 
 def _passes_on(
     inputs: Sequence[Tensors], outputs: Sequence[Tensors], rows: Sequence[int]
 ) -> bool:
     """Whether an input of a call is a kept output of an earlier one."""
+    # What the first call receives, it may return.
+    given = set(map(_VALUE, inputs[rows[0]]))
     answered: set[int] = set()
     for row in rows:
-        if any(ref.value_id in answered for ref in inputs[row]):
+        if not answered.isdisjoint(map(_VALUE, inputs[row])):
             return True
-        answered.update(ref.value_id for ref in outputs[row] if not ref.evicted)
+        # Python shares bytes of length 1.
+        kept = (ref for ref in outputs[row] if not ref.evicted and ref.byte_size > 1)
+        answered.update(set(map(_VALUE, kept)) - given)
     return False
+
+
+def _follows(inputs: Tensors, before: Tensors, outputs: Tensors) -> bool:
+    """Whether an input is a copy of an output, and of no input, of the call before."""
+    return any(
+        _is_copy(ref, output)
+        for ref in inputs
+        if not any(_is_copy(ref, other) for other in before)
+        for output in outputs
+    )
+
+
+def _is_copy(this: TensorRef, other: TensorRef) -> bool:
+    """Whether a tensor has the elements of another one, perhaps of another type."""
+    is_known = not (this.evicted or other.evicted) and this.device == other.device
+    if not is_known or prod(this.shape) != prod(other.shape) or this.device != HOST:
+        return False
+    if this.dtype is other.dtype:
+        return this.data == other.data
+    if BYTES in (this.dtype, other.dtype):
+        return False
+    with np.errstate(all="ignore"):
+        array = this.view().reshape(-1)
+        cast = other.view().reshape(-1).astype(array.dtype)
+        return np.array_equal(array, cast, equal_nan=True)
 
 
 def _ignoring(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Iterator[int]:

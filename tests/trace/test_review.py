@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+import pytest
+
 from blsnb.request_fields import RequestFields
 from blsnb.tensors.dtypes import BY_DATATYPE
-from blsnb.tensors.ref import TensorRef
+from blsnb.tensors.ref import freeze
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.review import review, reviewed
@@ -69,12 +72,75 @@ def test_short_calls_have_no_note():
 def test_a_chain_of_calls_has_no_note():
     """A call with an earlier one's output must wait for it."""
     made = trace((2, 20), (21, 40), (41, 60))
-    value = TensorRef("X", BY_DATATYPE["INT8"], (1,), b"\1")
+    value = tensor([1, 2])
     spans = list(made.spans)
     spans[1] = dataclasses.replace(spans[1], outputs=(value,))
     spans[2] = dataclasses.replace(spans[2], inputs=(value,))
 
     assert {} == review(spans, made.models)
+
+
+def tensor(values, datatype="INT8"):
+    """Return a frozen value of its own."""
+    dtype = BY_DATATYPE[datatype]
+    assert dtype.dtype is not None
+    return freeze("X", np.array(values, dtype.dtype), dtype)
+
+
+def has_note(*calls):
+    """Whether a loop of calls, each with its input and output, has a note."""
+    made = trace((2, 20), (21, 40), (41, 60))
+    root, *spans = made.spans
+    rows = [
+        dataclasses.replace(span, inputs=(given,), outputs=(answer,))
+        for span, (given, answer) in zip(spans, calls, strict=True)
+    ]
+    return bool(review([root, *rows], made.models))
+
+
+@pytest.mark.parametrize(
+    ("datatype", "shape"), [("INT8", [2]), ("INT8", [1, 2]), ("FP16", [2])]
+)
+def test_a_chain_of_copied_outputs_has_no_note(datatype, shape):
+    """Also in another shape or type: the model copies what it received."""
+    steps = [[1, 2], [3, 4], [5, 6], [7, 8]]
+    inputs = [tensor(np.reshape(step, shape), datatype) for step in steps]
+
+    assert not has_note(*zip(inputs, map(tensor, steps[1:]), strict=False))
+
+
+def test_values_that_are_equal_by_chance_are_no_chain():
+    """Every call of a chain follows the call before it."""
+    steps = [([1, 2], [3, 4]), ([3, 4], [5, 6]), ([0, 0], [1, 1])]
+
+    assert has_note(*[map(tensor, step) for step in steps])
+
+
+def test_equal_inputs_are_no_chain():
+    """Neither of a model that returns what it receives, nor of one that returns 0."""
+    value, zeros = tensor([1, 2]), tensor([0, 0])
+
+    assert has_note(*[(value, value)] * 3)
+    assert has_note(*[(tensor([0, 0]), zeros)] * 3)
+
+
+def test_flags_share_no_memory():
+    """Python shares bytes of length 1."""
+    assert has_note(*[(tensor([n]), tensor([1])) for n in (0, 1, 2)])
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [[["3", "4"], ["5", "6"]], [[3.0, 4.0, 5.0], [5.0, 6.0, 7.0]]],
+    ids=["texts", "another size"],
+)
+def test_outputs_that_cannot_be_copied_to_the_input_are_no_chain(answers):
+    """Numbers are no copies of texts, and all elements are compared."""
+    kind = "BYTES" if isinstance(answers[0][0], str) else "FP32"
+    outputs = [tensor(each, kind) for each in (*answers, answers[0])]
+    inputs = [tensor(each) for each in ([1, 2], [3, 4], [5, 6])]
+
+    assert has_note(*zip(inputs, outputs, strict=True))
 
 
 def test_calls_of_one_sequence_have_no_note():
