@@ -149,13 +149,19 @@ def evaluate(
         loop = _Loop(gathering, source.total, progress or shown)
         place, left = runner, cast(Iterable[Row], source)
         if demand.resume is not None:
-            header = _header(parts, demand, source.digest())
-            journal = opened.enter_context(Journal(demand.resume, header))
+            header, folders = _header(parts, demand, source.digest()), _folders(parts)
+            journal = opened.enter_context(Journal(demand.resume, header, folders))
             left = journal.to_execute(source, gathering.add_stored)
             place = Journaled(runner, journal)
         loop.run(place, Chunks(left, settings.batch, demand.chunk_size))
         loop.repeat_worst(runner, never)
     return loop.evaluation()
+
+
+def _folders(parts: ServerParts) -> dict[str, str]:
+    """Return the folders of all models, by name."""
+    found = map(parts.repository.directory, parts.repository.names())
+    return {each.name: str(each.path) for each in found if each is not None}
 
 
 def evaluate_against(

@@ -9,7 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from blsnb.evaluation.identity import difference, digest_of_inputs
@@ -41,6 +43,9 @@ class Journal:
         The file; made if it does not exist.
     header
         The models, options and data set of the evaluation, as JSON.
+    folders
+        Folders of the models by name. Error texts are stored without them, since they
+        differ between sessions.
 
     Raises
     ------
@@ -51,8 +56,14 @@ class Journal:
         The file cannot be opened or written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        header: Mapping[str, Any],
+        folders: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.path = Path(path).expanduser()
+        self._folders = {f"{folders[name]}/": f"<{name}>/" for name in folders}
         self._digests: dict[int, str] = {}
         self._file = open_for_append(self.path)
         try:
@@ -117,7 +128,11 @@ class Journal:
         """
         stored = PackedResults()
         for result in results:
-            stored.add(result, self._digests.pop(result.number, ""))
+            error = result.error
+            for folder, mark in self._folders.items():
+                error = error.replace(folder, mark)
+            digest = self._digests.pop(result.number, "")
+            stored.add(replace(result, error=error), digest)
         if stored.rows:
             self._write(_ROWS, stored.rows, stored.body)
 
@@ -157,7 +172,7 @@ class Journal:
         if not MAGIC.startswith(head):
             raise self._foreign()
         reader = ChunkReader(self._file, size)
-        self._done = _StoredResults(self._file)
+        self._done = _StoredResults(self._file, self._folders)
         self._count = 0
         end = 0
         for chunk in _whole_chunks(reader):
@@ -229,8 +244,9 @@ class Journaled:
 class _StoredResults(Mapping[int, RowResult]):
     """Results by row number, of which one chunk is in memory."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, folders: Mapping[str, str]) -> None:
         self._file = file
+        self._folders = folders
         self._places: dict[int, tuple[int, int]] = {}
         self._digests: dict[int, str] = {}
         self._loaded: dict[int, RowResult] = {}
@@ -260,6 +276,9 @@ class _StoredResults(Mapping[int, RowResult]):
             if chunk is None:
                 raise KeyError(number)
             results = unpacked(_json(chunk), chunk.body)
+            for result in results:
+                for folder, mark in self._folders.items():
+                    result.error = result.error.replace(mark, folder)
             self._loaded = {result.number: result for result in results}
         return self._loaded[number]
 

@@ -9,6 +9,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 from blsnb import Server
 from blsnb.evaluation.progress import rate_text
 from blsnb.evaluation.result.page import page_of
+from blsnb.parts.server_parts import parts_of
 
 ROWS = [{"X": np.full(1, n, np.float32), "label": 2 * n} for n in range(6)]
 METRICS = {"right": lambda row, outputs: outputs["Y"][0] == row["label"]}
@@ -85,6 +86,21 @@ def test_failures_are_results(server, path):
 
     assert first.errors == found.errors
     assert [1] == list(found.errors)
+
+
+def test_failures_of_two_sessions_have_one_text(path):
+    """The text names the model's file, which is in another folder for each session."""
+    source = FAILING.replace("== 1", "in (1, 5)")
+    found = []
+    for rows in (interrupted_rows(4), ROWS):
+        with Server() as session:
+            session.define("failing", source, config=CONFIG)
+            found.append(session.evaluate("failing", rows, resume=path))
+            folder = parts_of(session).repository.directory("failing").path
+
+    [(text, rows)] = found[1].failures.items()
+    assert [1, 5] == rows
+    assert f"{folder}/1/model.py" in text
 
 
 def test_a_changed_model_is_refused(server, path):
