@@ -73,7 +73,7 @@ class Elsewhere(Protocol):
     """The requests that such a server accepts."""
 
     def load(
-        self, name: str, config: Mapping[str, Any] | None = None
+        self, name: str, config: Mapping[str, Any] | str | None = None
     ) -> Failure | None:
         """Load a model, or with another configuration than its folder has."""
 
@@ -106,11 +106,12 @@ class _Triton:
         self._folder = folder
 
     def load(
-        self, name: str, config: Mapping[str, Any] | None = None
+        self, name: str, config: Mapping[str, Any] | str | None = None
     ) -> Failure | None:
         request = pb.RepositoryModelLoadRequest(model_name=name)
         if config is not None:
-            request.parameters["config"].string_param = json.dumps(config)
+            text = config if isinstance(config, str) else json.dumps(config)
+            request.parameters["config"].string_param = text
         failure = self._ask(self._server.stub.RepositoryModelLoad, request)
         # What it replaced is unloaded in the background.
         until(lambda: "UNLOADING" not in str(self.index()))
@@ -191,7 +192,7 @@ class _Blsnb:
         self._folder = folder
 
     def load(
-        self, name: str, config: Mapping[str, Any] | None = None
+        self, name: str, config: Mapping[str, Any] | str | None = None
     ) -> Failure | None:
         return self._ask(lambda name: self._server.load(name, config=config), name)
 

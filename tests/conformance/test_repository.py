@@ -421,3 +421,36 @@ def test_a_model_is_loading_while_it_initializes(agree, disks):
             return seen
 
     agree(case)
+
+
+OVERRIDE = (
+    '{"backend":"python",%s"output":[{"name":"Y","data_type":"TYPE_INT32","dims":[1]}]}'
+)
+NOTE = OVERRIDE % '"parameters":{"a":{"string_value":%s}},'
+PLAIN = OVERRIDE % ""
+LENIENT = {
+    "a comma after the last member": PLAIN.replace("}]}", "}],}"),
+    "a comma after the last element": PLAIN.replace("[1]", "[1, ]"),
+    "a comma alone": PLAIN.replace("[1]", "[,]"),
+    "two commas": PLAIN.replace("[1]", "[1,,]"),
+    "keys without quotes": PLAIN.replace('"name"', "name").replace('"dims"', "dims "),
+    "a word without quotes": PLAIN.replace('"Y"', "Y"),
+    "single quotes": PLAIN.replace('"', "'"),
+    "a quote in single quotes": NOTE % "'a\"b'",
+    "an escaped single quote": NOTE % "'a\\'b'",
+    "a tab and a line in a string": NOTE % '"a\tb\nc"',
+    "an unknown escape": NOTE % '"\\a\\x"',
+    "a comment": PLAIN.replace("{", "{ /* a */", 1),
+}
+
+
+def test_overrides_may_be_lenient_json(agree, disks):
+    """The parser is protobuf's."""
+
+    def case(target):
+        disk = disks()
+        disk.put("m")
+        with disk.serving(target) as server:
+            return [[name, server.load("m", LENIENT[name])] for name in LENIENT]
+
+    agree(case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,16 @@ _DIGITS = r"[+-]?[0-9]+"
 _BOOLEANS = dict.fromkeys(("true", "t", "yes", "y", "1"), True) | dict.fromkeys(
     ("false", "f", "no", "n", "0"), False
 )
+
+_TOKEN = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+    r"""|(?P<key>[A-Za-z_$][\w$]*)(?=\s*:)|(?P<comma>(?<![\[{,:]),(?=\s*[}\]]))""",
+    re.DOTALL,
+)
+_PART = re.compile(
+    r"""\\(?:u[0-9a-fA-F]{4}|(?P<other>.))|(?P<raw>[\x00-\x1f"])""", re.S
+)
+_ESCAPES = frozenset('"\\/bfnrt')
 
 
 class JsonFormError(ValueError):
@@ -72,12 +83,50 @@ def read(document: str | Mapping[str, Any], message: Any) -> None:
 def _tree(document: str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(document, str):
         try:
-            document = json.loads(document)
+            document = _parsed(document)
         except ValueError as error:
             raise JsonFormError(f"the text is not valid JSON: {error}") from error
     if not isinstance(document, Mapping):
         raise JsonFormError("a model configuration must be a JSON object")
     return dict(document)
+
+
+def _parsed(document: str) -> Any:
+    try:
+        return json.loads(document)
+    except ValueError:
+        # The error is that of the text itself.
+        with contextlib.suppress(ValueError):
+            return json.loads(_strict_json(document))
+        raise
+
+
+def _strict_json(document: str) -> str:
+    """Return a text without what protobuf's parser accepts beyond JSON.
+
+    These are a comma after the last element, keys without quotes, single quotes, and
+    in strings control characters and unknown escapes.
+
+    References
+    ----------
+    protobuf: src/google/protobuf/util/internal/json_stream_parser.cc
+    """
+    return _TOKEN.sub(_strict, document)
+
+
+def _strict(token: re.Match[str]) -> str:
+    if token["comma"]:
+        return ""
+    if token["key"]:
+        return f'"{token["key"]}"'
+    return f'"{_PART.sub(_strict_part, token["text"][1:-1])}"'
+
+
+def _strict_part(part: re.Match[str]) -> str:
+    other = part["other"] or part["raw"]
+    if other is None or (part["other"] and other in _ESCAPES):
+        return part[0]
+    return json.dumps(other)[1:-1]
 
 
 def _field(field: Any, value: Any) -> Any:
