@@ -381,3 +381,30 @@ def test_repositories_have_no_names(agree, beside):
             ]
 
     agree(case)
+
+
+WITH_NUL = {
+    "version": (
+        "ModelMetadata",
+        pb.ModelMetadataRequest(name="net_same", version="x\0y"),
+    ),
+    "shared memory": (
+        "SystemSharedMemoryStatus",
+        pb.SystemSharedMemoryStatusRequest(name="nowhere\0else"),
+    ),
+    "its key": (
+        "SystemSharedMemoryRegister",
+        pb.SystemSharedMemoryRegisterRequest(name="a", key="/no\0where", byte_size=4),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITH_NUL)
+def test_details_end_at_a_nul(agree, beside, name):
+    """They are a C string on Triton."""
+
+    def case(target):
+        with line(beside(target), "same") as wire:
+            return wire.call(*WITH_NUL[name])
+
+    agree(case)

@@ -45,7 +45,8 @@ def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
         return grpc.StatusCode.UNAVAILABLE, STOPPING
     if isinstance(error, RequestError | InferenceError | ModelLoadError):
         status = _STATUSES.get(error.code, grpc.StatusCode.INTERNAL)
-        return status, error.message
+        # Triton passes its texts on as C strings.
+        return status, error.message.partition("\0")[0]
     if (shortage := shortage_of(error)) is not None:
         return grpc.StatusCode.RESOURCE_EXHAUSTED, shortage.message
     _log.error("a call over gRPC failed", exc_info=error)
