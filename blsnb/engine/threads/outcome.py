@@ -15,6 +15,8 @@ from blsnb.engine.threads.waiter import Waiter
 
 CANCEL_S = 0.5
 """Seconds that cancelled work has to end."""
+_WAKE_S = 0.1
+"""Seconds between two wakes of an event loop that waits for work."""
 _INTERRUPTED_NS = 600_000_000
 """Time in nanoseconds that interrupted work has to end."""
 
@@ -138,6 +140,18 @@ class LoopFuture:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self._loop.create_future()
+        self._waking: asyncio.TimerHandle | None = None
+        if threading.current_thread() is threading.main_thread():
+            self._wake()
+
+    def _wake(self) -> None:
+        """Wake the loop regularly while it waits.
+
+        The kernel's handler of Ctrl-C only adds a callback to the loop, which does not
+        wake it from its wait for the system.
+        """
+        if not self.future.done():
+            self._waking = self._loop.call_later(_WAKE_S, self._wake)
 
     def set_running_or_notify_cancel(self) -> bool:
         """Whether the work is to begin: no task has cancelled it."""
@@ -161,5 +175,7 @@ class LoopFuture:
             self._loop.call_soon_threadsafe(self._on_loop, step, *args)
 
     def _on_loop(self, step: Callable[..., object], *args: object) -> None:
+        if self._waking is not None:
+            self._waking.cancel()
         if not self.future.done():
             step(*args)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -111,3 +113,35 @@ def test_a_thread_survives_the_end_of_the_loop(workers: Workers) -> None:
     asyncio.run(main())
     end.set()
     assert 1 == workers.submit(lambda: 1).result(WAIT_S)
+
+
+def test_a_callback_of_a_signal_handler_is_called_while_the_loop_waits(
+    workers: Workers,
+) -> None:
+    """In this way the kernel's handler of Ctrl-C cancels the coroutine of a cell."""
+    begun, go = threading.Event(), threading.Event()
+    ended: list[bool] = []
+
+    def work() -> None:
+        begun.set()
+        ended.append(go.wait(5))
+
+    def press() -> None:
+        begun.wait(WAIT_S)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    async def cell() -> list[bool]:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task is not None
+        signal.signal(signal.SIGINT, lambda *_: loop.call_soon(task.cancel) and None)
+        threading.Thread(target=press).start()
+        with pytest.raises(asyncio.CancelledError):
+            await workers.submit_async(work)
+        return ended.copy()
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert [] == asyncio.run(cell())
+    finally:
+        signal.signal(signal.SIGINT, before)
+        go.set()
