@@ -15,6 +15,10 @@ from blsnb.evaluation.work.server_copy import Opening
 from blsnb.evaluation.work.tasks import NeedsModels, Task, close_here, pack, run_task
 
 Answer = list[RowResult] | NeedsModels
+_CHECK_S = 10.0
+"""Seconds between two checks of Dask's workers while no task ends."""
+_LOST_S = 60.0
+"""Seconds without any worker after which Dask's workers count as lost."""
 
 
 class RowsInExecutor:
@@ -49,6 +53,8 @@ class RowsInExecutor:
         self._held: deque[Chunk] = deque()
         """Chunks that some process could not execute without the models."""
         self._done = 0
+        self._had_workers = False
+        """Whether Dask has had a worker; those of a job queue may start late."""
 
     def results(self, chunks: Iterable[Chunk]) -> Iterator[list[RowResult]]:
         """Execute chunks, and yield the results of each, in order of completion.
@@ -63,8 +69,7 @@ class RowsInExecutor:
         source = iter(chunks)
         try:
             while self._fill(source):
-                done, _ = wait(self._in_flight, return_when=FIRST_COMPLETED)
-                yield from self._answered(done)
+                yield from self._answered(self._first_done())
         except KeyboardInterrupt:
             yield from self._rest()
             raise
@@ -75,6 +80,19 @@ class RowsInExecutor:
         """Cancel what has not begun; the executor belongs to its maker."""
         self._cancel()
         close_here(self._opening.copy, self._opening.settings)
+
+    def _first_done(self) -> set[Future[Answer]]:
+        """Wait for a task; Dask never ends one if all of its workers have ended."""
+        lost_s = 0.0
+        while True:
+            done, _ = wait(self._in_flight, _CHECK_S, return_when=FIRST_COMPLETED)
+            if done:
+                return done
+            count = _dask_workers(self.executor)
+            self._had_workers |= bool(count or self._done)
+            lost_s = lost_s + _CHECK_S if self._had_workers and count == 0 else 0.0
+            if lost_s >= _LOST_S:
+                raise self._stopped(RuntimeError("all of its workers have ended"))
 
     def _fill(self, source: Iterator[Chunk]) -> bool:
         """Submit chunks up to the limit; return whether any is in flight."""
@@ -161,3 +179,13 @@ class RowsInExecutor:
             "executor and evaluate again; with resume='FILE' completed rows are not "
             "executed again."
         )
+
+
+def _dask_workers(executor: Executor) -> int | None:
+    """Return the number of Dask's workers; None if it is unknown."""
+    client = getattr(executor, "_client", None)
+    try:
+        return len(client.nthreads()) if client is not None else None
+    except Exception:
+        # An executor of another kind, or a scheduler that does not respond.
+        return None

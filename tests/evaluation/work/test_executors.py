@@ -163,3 +163,39 @@ def test_dask_never_returns_an_earlier_result(opened: Opening) -> None:
     chunk = Chunk(0, (Row(0, {"X": np.array([1, 1])}),))
     tasks = [Task(opened.copy, opened.settings, chunk) for _ in range(2)]
     assert len({task.__dask_tokenize__() for task in tasks}) == 2
+
+
+class Scheduler:
+    """The client of a scheduler that loses its workers, as Dask's client shows it."""
+
+    def __init__(self, *counts: int) -> None:
+        self.counts = list(counts)
+
+    def nthreads(self) -> dict[str, int]:
+        """Return the workers; the last count stays."""
+        count = self.counts.pop(0) if len(self.counts) > 1 else self.counts[0]
+        return dict.fromkeys(map(str, range(count)), 1)
+
+
+class Lost(Executor):
+    """Keeps all tasks, and never starts one until a number of checks was made."""
+
+    def __init__(self, *counts: int) -> None:
+        self._client = Scheduler(*counts)
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        """Return a future that nothing settles."""
+        return Future()
+
+
+def test_dask_without_workers_ends_the_evaluation(
+    opened: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it has had some: the first ones may wait in the queue of a cluster."""
+    monkeypatch.setattr(executors, "_CHECK_S", 0.001)
+    monkeypatch.setattr(executors, "_LOST_S", 0.003)
+    executor = Lost(0, 0, 0, 0, 0, 2, 0, 1, 0)
+    with pytest.raises(BlsnbError, match="after 0 rows: RuntimeError: all of its work"):
+        list(RowsInExecutor(executor, opened, 2).results(Chunks(rows([1]))))
+
+    assert [0] == executor._client.counts
