@@ -347,7 +347,7 @@ def test_a_closed_server_cannot_be_served(
 
 
 def test_closing_waits_for_running_requests(server: Server) -> None:
-    """It waits up to its timeout; HTTP refuses connections meanwhile, as on Triton."""
+    """It waits up to its timeout; HTTP refuses connections first, as on Triton."""
     stage.begun, stage.go = threading.Event(), threading.Event()
     waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
     server.define("waiting", cell(waiting), config=CONFIG)
