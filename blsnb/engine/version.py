@@ -207,12 +207,8 @@ class ServedVersion(Served):
         numbers = inflight.numbers
         numbers[REQUEST_END] = CLOCK.now_ns()
         if numbers[COMPUTE_START]:
-            self.statistics.add(
-                numbers,
-                inflight.batch_size,
-                inflight.failed,
-                inflight.execution_size,
-            )
+            size, execution = inflight.batch_size, inflight.execution_size
+            self.statistics.add(numbers, size, inflight.failed, execution)
         if inflight.decoupled:
             self.pool.last_requests.note_answered(inflight)
 
