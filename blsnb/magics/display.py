@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from blsnb.results.comparison import Comparison
     from blsnb.results.run import Run
     from blsnb.views.live.trace_view import TraceView
+    from blsnb.watch.watch import Watch
 
 _TABLES = {
     "blsnb.benchmark.bench.Bench": "load_tests.bench.bundle",
@@ -101,10 +102,12 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
 
     in_place.for_type_by_name("blsnb.results.run", "Run", run_in_place)
     in_place.for_type_by_name("blsnb.form.form", "Form", _show_form)
+    in_place.for_type_by_name("blsnb.watch.watch", "Watch", _show_watch)
 
     def unregister() -> None:
         in_place.pop("blsnb.results.run.Run", None)
         in_place.pop("blsnb.form.form.Form", None)
+        in_place.pop("blsnb.watch.watch.Watch", None)
         for name, earlier in before.items():
             formatter.pop(name, None)
             if earlier is not None:
@@ -166,3 +169,10 @@ def _show_form(form: Form) -> None:
 
     form.on_result(update)
     form.run_with(call_interruptibly)
+
+
+def _show_watch(watch: Watch) -> None:
+    """Show the list of a watch in a page; elsewhere its bundle is its display."""
+    from blsnb.magics.watching.watch import show
+
+    show(watch)

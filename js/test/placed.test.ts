@@ -24,9 +24,19 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }
 
-function opened(): { model: FakeModel; close: () => void } {
+/** The kernel's connection, which tells when it is shut down. */
+class Connection {
+  listeners = new Set<() => void>();
+  disposed = {
+    connect: (listener: () => void): void => void this.listeners.add(listener),
+    disconnect: (listener: () => void): void => void this.listeners.delete(listener),
+  };
+}
+
+function opened(kernel?: Connection): { model: FakeModel; close: () => void } {
   const model = new FakeModel({ placed_id: "p1", content: "IPY_MODEL_c7" });
   const widget_manager = {
+    kernel,
     get_model: async (id: string) => id,
     create_view: async (id: string) => ({ luminoWidget: new Widget(id) }),
   };
@@ -35,9 +45,17 @@ function opened(): { model: FakeModel; close: () => void } {
 }
 
 /** Return what the page has registered under an id. */
-function mounted(id: string): ((host: HTMLElement) => void) | undefined {
-  const all = (globalThis as unknown as Record<symbol, Map<string, (host: HTMLElement) => void>>)[Symbol.for("blsnb-placed")];
+function mounted(id: string, kind = "placed"): ((host: HTMLElement) => void) | undefined {
+  const all = (globalThis as unknown as Record<symbol, Map<string, (host: HTMLElement) => void>>)[Symbol.for(`blsnb-${kind}`)];
   return all?.get(id);
+}
+
+/** Return a host of the page in which the widget is shown. */
+async function shown(): Promise<HTMLElement> {
+  const host = document.createElement("div");
+  mounted("p1")!(host);
+  await settled();
+  return host;
 }
 
 test("a widget replaces the text of its place until its model is closed", async () => {
@@ -51,6 +69,49 @@ test("a widget replaces the text of its place until its model is closed", async 
   assert.equal(host.innerHTML, "a <b>static</b> text");
   assert.equal(mounted("p1"), undefined);
   assert.equal(model.listening, 0);
+});
+
+const LOST = "The kernel is gone: what is below is no longer live.";
+
+test("a widget whose kernel is gone says so until the kernel replies", async () => {
+  const { model, close } = opened();
+  const host = await shown();
+  model.lose();
+  assert.equal(host.textContent, `${LOST}widget c7`);
+  assert.deepEqual(model.sent, [{ v: 1, type: "hello" }]);
+  model.receive({ type: "welcome" });
+  assert.equal(host.textContent, "widget c7");
+  model.lose();
+  const later = await shown();
+  assert.equal(later.textContent, `${LOST}widget c7`);
+  close();
+});
+
+test("a widget whose kernel was shut down says so, though nothing can be sent", async () => {
+  const kernel = new Connection();
+  const { model, close } = opened(kernel);
+  const host = await shown();
+  model.send = () => {
+    throw new Error("Cannot send");
+  };
+  for (const listener of kernel.listeners) listener();
+  assert.equal(host.textContent, `${LOST}widget c7`);
+  close();
+  assert.equal(kernel.listeners.size, 0);
+});
+
+test("the text that a notebook keeps of a widget is hidden beside it", async () => {
+  const { close } = opened();
+  const [first, later] = [document.createElement("div"), document.createElement("div")];
+  document.body.replaceChildren(first, later);
+  const hide = mounted("p1", "kept")!;
+  hide(first);
+  first.remove();
+  hide(later);
+  assert.deepEqual([first.hidden, later.hidden], [true, true]);
+  close();
+  assert.equal(later.hidden, false);
+  assert.equal(mounted("p1", "kept"), undefined);
 });
 
 test("a page that inserts cells is asked first, else the code is copied", async () => {

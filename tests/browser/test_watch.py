@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from magics.models import DOUBLE
 from playwright.sync_api import expect
 from spans import GOLDEN
 
@@ -56,3 +57,32 @@ def test_rows_wait_while_the_pointer_or_the_focus_is_in_the_list(lab):
     lab.page.keyboard.press("Enter")
     expect(cell).not_to_contain_text(waits)
     expect(cell.locator(".widget-output")).to_contain_text("calls")
+
+
+LOST = "The kernel is gone: what is below is no longer live."
+KEPT = """() => jupyterapp.shell.currentWidget.content.widgets[2].model.outputs.toJSON()
+    .some((output) => output.data["text/plain"].includes("8 requests"))"""
+LOSSES = {
+    "restarted": lambda lab: lab.restart_kernel(),
+    "shut down": lambda lab: lab.shut_down_kernel(),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_list_whose_kernel_is_gone_says_so(lab, loss):
+    """So does a form; what the notebook keeps is what was last known."""
+    lab.write("lost.ipynb", LOAD, WATCH, SHOW, SEND, DOUBLE, "%triton try double")
+    lab.open("lost.ipynb")
+    lab.run_all()
+    expect(lab.cell(2).locator(".blsnb-requests button:visible")).to_have_count(8)
+    expect(lab.cell(2)).not_to_contain_text("As it was on", use_inner_text=True)
+    lab.wait_for(KEPT)
+    LOSSES[loss](lab)
+    for cell in (2, 5):
+        expect(lab.cell(cell)).to_contain_text(LOST)
+    lab.save()
+    lab.shut_down_kernel()
+    lab.open_without_kernel("lost.ipynb")
+
+    expect(lab.cell(2)).to_contain_text("8 requests")
+    expect(lab.cell(2)).to_contain_text("As it was on", use_inner_text=True)

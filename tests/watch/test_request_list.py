@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import ipywidgets
@@ -167,6 +168,28 @@ def test_a_saved_notebook_has_the_rows_as_text(watch, store):
     assert "<b>x" in data["text/plain"]
     assert "&lt;b&gt;x" in data["text/html"]
     assert "<b>" not in data["text/html"]
+
+
+def test_a_saved_notebook_gets_the_text_again_when_it_changes(watch, store):
+    """At once, and when the watch is closed."""
+    widget = watch.widget()
+    kept = []
+    widget.on_keep(lambda: kept.append(widget.kept()["text/plain"]))
+    add(store, 1, name="first")
+    assert waiting.until(lambda: len(kept) == 1)
+    assert "1 request" in kept[0]
+    assert "As it was on" in kept[0]
+    add(store, 2, name="second")
+    watch.close()
+    assert "2 requests" in kept[-1]
+
+
+def test_the_text_hides_beside_the_list_in_a_page_with_a_kernel(watch):
+    """Its script finds what the list has registered under its id."""
+    widget = watch.widget()
+    page = widget.placed()["text/html"]
+    [list_id] = re.findall(r'"blsnb-placed"\)\]\?\.get\("(\w+)"', page)
+    assert f'"blsnb-kept")]?.get("{list_id}")' in widget.kept()["text/html"]
 
 
 def test_a_closed_watch_keeps_its_list(watch, store):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
+from IPython.display import display
 
 from blsnb.errors import TraceFileError, TritonServerError
 from blsnb.files.secret_file import SecretFile
@@ -220,11 +221,20 @@ _TOKEN_ADVICE = (
 )
 
 
-def bundle(watch: Watch) -> dict[str, Any]:
-    """Return the live list of a watch; a saved notebook keeps its text."""
+def show(watch: Watch) -> None:
+    """Show the live list, and beside it the text that a saved notebook keeps of it."""
+    if not has_page(get_ipython()):
+        raise NotImplementedError
     shown = watch.widget()
-    if has_no_models():
-        found: dict[str, Any] = shown._repr_mimebundle_()
-        return found
-    kept: dict[str, Any] = shown.placed() if has_page(get_ipython()) else shown.still()
+    display(shown.placed(), raw=True)
+    handle = display(shown.kept(), raw=True, display_id=True)
+    shown.on_keep(lambda: handle.update(shown.kept(), raw=True))
+
+
+def bundle(watch: Watch) -> dict[str, Any]:
+    """Return the live list of a watch, or its text if no page can show widgets."""
+    shown = watch.widget()
+    kept: dict[str, Any] = (
+        shown._repr_mimebundle_() if has_no_models() else shown.still()
+    )
     return kept

@@ -11,6 +11,9 @@ import anywidget
 import traitlets
 from ipywidgets import widget_serialization
 
+from blsnb.views.live.connection import welcome
+from blsnb.views.live.queries import VERSION
+
 _SCRIPT = """<script>{
   const before = document.currentScript.previousElementSibling;
   const host = before.matches("script") ? before.previousElementSibling : before;
@@ -68,6 +71,8 @@ class PlacedWidget(anywidget.AnyWidget):
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
         match content:
+            case {"type": "hello", "v": v} if v == VERSION:
+                self.send(welcome())
             case {"type": "insert", "result": str() as result}:
                 self._inserted(result)
 

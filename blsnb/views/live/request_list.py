@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from blsnb.views.live.placed_widget import PlacedWidget
+from blsnb.views.live.clocks import KeepClock
+from blsnb.views.live.placed_widget import PlacedWidget, placed
 
 Listed = tuple[str, str, list[tuple[str, str]]]
 Rows = Callable[[str, str, float, bool], Listed]
@@ -66,7 +68,8 @@ class RequestList(ipywidgets.VBox):
         self._open_view = open_view
         self._lock = threading.Lock()
         self._ended = False
-        self._placed: PlacedWidget | None = None
+        self._keep: Callable[[], None] | None = None
+        self._keep_clock = KeepClock()
         self._summary = ipywidgets.HTML()
         self._head = ipywidgets.HTML()
         self._model = ipywidgets.Text(placeholder="model", continuous_update=True)
@@ -130,11 +133,37 @@ class RequestList(ipywidgets.VBox):
         return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
 
     def placed(self) -> dict[str, str]:
-        """Return the text with a script that puts the list in its place."""
-        if self._placed is None:
-            self._placed = PlacedWidget(self, lambda _: None)
+        """Return the display of the list, which is empty without this kernel."""
+        return {"text/plain": "", "text/html": self._placed.document("")}
+
+    def kept(self) -> dict[str, str]:
+        """Return the present rows as a text that is hidden beside the list."""
         shown = self.still()
-        return {**shown, "text/html": self._placed.document(shown["text/html"])}
+        page = placed(shown["text/html"], "kept", self._placed.placed_id)
+        return {**shown, "text/html": page}
+
+    @cached_property
+    def _placed(self) -> PlacedWidget:
+        return PlacedWidget(self, lambda _: None)
+
+    def on_keep(self, call: Callable[[], None]) -> None:
+        """Call a function when the rows have changed, soon or within a minute.
+
+        A saved notebook has the last displayed text, not the list of the page.
+
+        Parameters
+        ----------
+        call
+            Called without arguments, on the thread that changed the rows.
+        """
+        self._keep = call
+
+    def _keep_if_due(self, listed: Listed) -> None:
+        now_ns = time.monotonic_ns()
+        if self._keep is None or not self._keep_clock.due(now_ns, listed):
+            return
+        self._keep()
+        self._keep_clock.kept(now_ns, listed, time.monotonic_ns() - now_ns)
 
     def _read(self) -> Listed:
         return self._rows(
@@ -166,11 +195,12 @@ class RequestList(ipywidgets.VBox):
 
     def _show(self) -> None:
         with self._lock:
-            summary, head, rows = self._read()
+            summary, head, rows = listed = self._read()
             self._head.value = f"<pre>{escape(head)}</pre>" if rows else ""
             self._summary.value = escape(summary if rows else f"{summary} {_EMPTY}")
             self._assign([run_id for run_id, _ in rows])
             self._place(rows)
+        self._keep_if_due(listed)
 
     def _place(self, rows: list[tuple[str, str]]) -> None:
         """Show the rows; a page may draw after each change.
@@ -214,5 +244,7 @@ class RequestList(ipywidgets.VBox):
         """Show the last requests; the list no longer changes, and stays clickable."""
         self._ended = True
         self._show()
+        if self._keep is not None:
+            self._keep()
         self._live.value = False
         self._live.disabled = True

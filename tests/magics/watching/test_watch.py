@@ -43,18 +43,20 @@ def test_the_flags_of_the_server_are_printed(shell):
 
 
 def test_a_saved_notebook_has_the_rows_of_the_live_list_as_text(shell, monkeypatch):
-    """A page with a kernel puts the list in their place; other readers keep them."""
+    """A page with a kernel shows the list beside it; other readers have the text."""
     ran = shell.run("%triton watch --port 0")
     send(re.search(r"spans at (\S+)", ran.stdout)[1], 1)
     monkeypatch.setattr(watch, "has_page", lambda shell: True)
-    [page] = shell.run("%triton watch").outputs
+    shown, page = shell.run("%triton watch").outputs
     monkeypatch.setattr(watch, "has_page", lambda shell: False)
     [program] = shell.run("%triton watch").outputs
 
-    for shown in (page, program):
-        assert {"text/html", "text/plain"} == set(shown)
-        assert "1 request" in shown["text/html"]
-        assert re.search(r"As it was on \S+ at \S+\.$", shown["text/plain"])
+    assert "" == shown["text/plain"]
+    assert "<script>" in shown["text/html"]
+    for kept in (page, program):
+        assert {"text/html", "text/plain"} == set(kept)
+        assert "1 request" in kept["text/html"]
+        assert re.search(r"As it was on \S+ at \S+\.$", kept["text/plain"])
     assert "<script>" in page["text/html"]
     assert "<script>" not in program["text/html"]
 
