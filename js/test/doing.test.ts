@@ -61,12 +61,37 @@ test("a run is shown in the first area that takes it", async () => {
   assert.deepEqual(await shownIn("right"), ["right"]);
 });
 
+function cell(source: string): object {
+  return { model: { type: "code", sharedModel: { source } } };
+}
+
+/** Return where a cell is inserted into a notebook of which one cell is active. */
+async function insertedAt(activeCellIndex: number, ...sources: string[]): Promise<number> {
+  let at = -1;
+  const model = { sharedModel: { insertCells: (index: number) => (at = index) } };
+  const content = { activeCellIndex, widgets: sources.map(cell), model, scrollToItem: async () => undefined };
+  const notebook = { id: "notebook", isDisposed: false, content, context: {} } as unknown as Document;
+  const doing = new Doing(new FakeApplication().application, CLASSES, RENDERMIME);
+  await doing.insert(["1 + 1"], notebook);
+  return at;
+}
+
+test("a cell is not inserted between the cells of one model", async () => {
+  const cells = ["%%triton_config m", '%%triton_file "m/1/helper.py"', "%%triton_model m\nclass A", "%%triton_model n", "1", "1"];
+  assert.equal(await insertedAt(0, ...cells), 3);
+  assert.equal(await insertedAt(1, ...cells), 3);
+  assert.equal(await insertedAt(2, ...cells), 3);
+  assert.equal(await insertedAt(3, ...cells), 4);
+  assert.equal(await insertedAt(4, ...cells), 5);
+  assert.equal(await insertedAt(-1), 0);
+});
+
 test("an inserted cell runs although another scroll replaced the one to it", async () => {
   const host = new FakeApplication();
   const doing = new Doing(host.application, CLASSES, RENDERMIME);
   const content = {
     activeCellIndex: 0,
-    widgets: [{}],
+    widgets: [cell("")],
     model: { sharedModel: { insertCells: () => undefined } },
     scrollToItem: () => Promise.reject("Scrolling to a new item is requested."),
   };

@@ -31,13 +31,13 @@ export class Doing {
     return reply.done ?? "";
   }
 
-  /** Insert cells below the active one; run the first if `run`. */
+  /** Insert cells below the active one and those of its model; run the first if `run`. */
   async insert(texts: string[], document: Document | null, run = false): Promise<string> {
     if (!document || document.isDisposed) return "Open a notebook to insert cells.";
     this.#app.shell.activateById(document.id);
     if (!isNotebook(document)) return this.#type(texts, document, run);
     const { content } = document;
-    const index = Math.min(content.activeCellIndex + 1, content.widgets.length);
+    const index = placeBelow(content);
     const cells = texts.map((source): CellSource => ({ cell_type: "code", source, metadata: { trusted: true } }));
     content.model?.sharedModel.insertCells(index, cells);
     content.activeCellIndex = index;
@@ -141,10 +141,26 @@ function cellOf(document: NotebookPanel, { model, cell }: { model: string; cell:
   return found;
 }
 
+/** Return where a cell is inserted: below the active one, and below the cells of its model that follow it. */
+function placeBelow({ activeCellIndex, widgets }: Notebook): number {
+  const models = widgets.map(({ model }) => (model.type === "code" ? partOf(model.sharedModel.source) : null));
+  const active = models[activeCellIndex] ?? null;
+  let index = Math.min(activeCellIndex + 1, widgets.length);
+  while (active !== null && models[index] === active) index++;
+  return index;
+}
+
 /** Return the model that a cell defines. */
 export function definedIn(source: string): string | null {
-  const found = /^\s*%%triton_model\s+(?:"([^"]*)"|'([^']*)'|(\S+))/.exec(source);
-  return found ? (found[1] ?? found[2] ?? found[3]) : null;
+  return source.trimStart().startsWith("%%triton_model") ? partOf(source) : null;
+}
+
+/** Return the model of which a cell is the source, the configuration or a file. */
+function partOf(source: string): string | null {
+  const found = /^\s*%%triton_(?:model|config|(file))\s+(?:"([^"]*)"|'([^']*)'|(\S+))/.exec(source);
+  if (!found) return null;
+  const name = found[2] ?? found[3] ?? found[4];
+  return found[1] ? name.split("/")[0] : name;
 }
 
 /** Return a file's path from the folder that Jupyter serves; null if it is not in it. */
