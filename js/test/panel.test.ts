@@ -187,6 +187,26 @@ test("the tabs are hidden while the kernel has not loaded blsnb; the chosen one 
   assert.equal(sidebar.node.querySelector('[aria-selected="true"]')!.textContent, "Notes");
 });
 
+test("arrow keys choose the next tab and wrap, Home and End the first and the last", async () => {
+  const sidebar = await shown();
+  const chosen = (): string | null => {
+    const tab = sidebar.node.querySelector('[role="tab"][tabindex="0"]');
+    assert.equal(document.activeElement, tab);
+    return tab!.textContent;
+  };
+  sidebar.node.querySelector<HTMLElement>('[role="tab"]')!.focus();
+  const keys = ["ArrowLeft", "ArrowRight", "ArrowRight", "End", "ArrowDown", "Home"];
+  const after = keys.map((key) => [press(document.activeElement!, key), chosen()]);
+  assert.deepEqual(after, [
+    [false, "Notes"],
+    [false, "Models"],
+    [false, "Runs"],
+    [false, "Notes"],
+    [true, "Notes"],
+    [false, "Models"],
+  ]);
+});
+
 test("five hundred models are drawn, and a change redraws one row", async () => {
   const sidebar = await shown();
   const rows = Array.from({ length: 500 }, (_, n) => model(`m${String(n).padStart(3, "0")}`));

@@ -94,12 +94,13 @@ export class Sidebar {
   }
 
   #onKey(event: KeyboardEvent): void {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
+    const last = this.#tabs.length - 1;
+    const [before, after] = [this.#chosen - 1, this.#chosen + 1];
+    const to = { ArrowLeft: before < 0 ? last : before, ArrowRight: after > last ? 0 : after, Home: 0, End: last }[event.key];
+    if (to === undefined) return;
     event.preventDefault();
-    const count = this.#tabs.length;
-    this.#choose((this.#chosen + step + count) % count);
-    this.#buttons[this.#chosen].focus();
+    this.#choose(to);
+    this.#buttons[to].focus();
   }
 
   #drawState(): void {
