@@ -5,7 +5,7 @@ import { mock, test } from "node:test";
 
 import { Story } from "./drawing.ts";
 import { FakeModel } from "./fakemodel.ts";
-import { nextFrame, point } from "./page.ts";
+import { nextFrame, point, press } from "./page.ts";
 import type { ModelRow, Overview } from "../src/dashboard/overview.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
@@ -108,4 +108,13 @@ test("a document's table gives its place to the live view, and again where a new
   assert.ok(first.firstElementChild === view);
   dispose();
   assert.equal(places.has("id-7"), false);
+});
+
+test("Enter that is held on the head of a column orders the rows once", () => {
+  const model = new FakeModel({ overview: overview(BUSY), monitor_id: "a" });
+  document.body.replaceChildren();
+  const dispose = monitor.render({ model, el: document.body });
+  const head = document.body.firstElementChild!.shadowRoot!.querySelector("th button")!;
+  assert.deepEqual([press(head, "Enter"), press(head, "Enter", { repeat: true })], [true, false]);
+  dispose();
 });

@@ -80,6 +80,45 @@ test("every key does what the help says", () => {
   story.equals("keys");
 });
 
+test("a held key acts once, and arrows repeat", () => {
+  const view = new View(stored("run27"));
+  const tree = view.find("[role=tree]");
+  const selected = (): string | undefined => tree.querySelector("[aria-selected=true]")?.id;
+  const hold = (key: string): void => {
+    for (const repeat of [false, true, true]) press(view.root.activeElement ?? tree, key, { repeat });
+  };
+  press(tree, "Home");
+  const first = selected();
+  hold("ArrowDown");
+  assert.ok(selected() !== first);
+  hold("Enter");
+  assert.equal(view.root.activeElement, view.find(".inspector"));
+  hold("Escape");
+  assert.equal(view.root.activeElement, tree);
+  assert.ok(selected(), "the selection stays");
+  hold("?");
+  assert.equal(view.root.activeElement, view.find(".help"));
+  hold("Escape");
+  assert.ok(selected(), "the help is closed, and the selection stays");
+  hold("c");
+  assert.equal(view.button("critical path").getAttribute("aria-pressed"), "true");
+});
+
+test("a key that is held from the timeline on is not typed into the filter", () => {
+  const view = new View(stored("run27"));
+  const tree = view.find("[role=tree]");
+  const filter = view.find(".filter");
+  assert.equal(press(tree, "/"), false);
+  assert.equal(view.root.activeElement, filter);
+  assert.equal(press(filter, "/", { repeat: true }), false);
+  assert.equal(press(filter, "c"), true);
+  assert.equal(press(filter, "c", { repeat: true }), true);
+  assert.equal(press(filter, "Escape"), false);
+  press(tree, "Home");
+  assert.equal(press(tree, "Escape", { repeat: true }), false);
+  assert.ok(tree.querySelector("[aria-selected=true]"), "the selection stays");
+});
+
 test("a page down ends at the last row, and a page up at the first one", () => {
   const view = new View(stored("run27"));
   const tree = view.find("[role=tree]");

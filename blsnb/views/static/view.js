@@ -4266,6 +4266,7 @@ var Panes = class {
 
 // src/page/press.ts
 var ENDS = ["pointerup", "pointercancel", "contextmenu"];
+var ONCE = ["Enter", "Escape", "/", "?", "c"];
 function pressedIn(element, released) {
   let isHeld = false;
   const release = () => {
@@ -4280,6 +4281,17 @@ function pressedIn(element, released) {
     for (const end of ENDS) document.addEventListener(end, release, true);
   });
   return () => isHeld;
+}
+function holdOnce(element) {
+  let isTyped = false;
+  const stop = (event) => {
+    if (!event.repeat) isTyped = event.key.length === 1 && event.target.matches("input");
+    else if (ONCE.includes(event.key) && !isTyped) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+  element.addEventListener("keydown", stop, true);
 }
 
 // src/page/style.css
@@ -5974,6 +5986,7 @@ var Frame = class {
     this.#help = new Help(this.#root, () => this.#timeline.focus());
     this.#skin = new Skin(this.#root);
     this.#isPressed = pressedIn(this.#root, () => this.#late && this.show(this.#late));
+    holdOnce(this.#root);
     this.#root.addEventListener("keydown", (event) => this.#key(event));
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);

@@ -13,6 +13,7 @@ import {
   type Order,
   type Overview,
 } from "./overview.ts";
+import { holdOnce } from "../page/press.ts";
 import style from "../page/style.css";
 import own from "./dashboard.css";
 import { themeOf, watchTheme } from "../page/theme.ts";
@@ -69,6 +70,7 @@ export class Dashboard {
     );
     const shadow = this.element.attachShadow({ mode: "open" });
     shadow.append(h("style", {}, style), h("style", {}, own), this.#root);
+    holdOnce(this.#root);
     this.element.addEventListener("keydown", (event) => event.stopPropagation());
     this.#moving = new Moving(this.element, shadow);
     this.#stop = watchTheme(() => this.theme());

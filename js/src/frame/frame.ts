@@ -10,7 +10,7 @@ import { Inspector } from "../inspector/inspector.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { commandEverywhere, type Command } from "../page/keys.ts";
 import { Panes } from "./panes.ts";
-import { pressedIn } from "../page/press.ts";
+import { holdOnce, pressedIn } from "../page/press.ts";
 import type { Row } from "../session/rows.ts";
 import type { Hover, Selection, Session, Tip } from "../session/session.ts";
 import { Skin } from "../page/skin.ts";
@@ -78,6 +78,7 @@ export class Frame implements Session {
     this.#help = new Help(this.#root, () => this.#timeline.focus());
     this.#skin = new Skin(this.#root);
     this.#isPressed = pressedIn(this.#root, () => this.#late && this.show(this.#late));
+    holdOnce(this.#root);
     this.#root.addEventListener("keydown", (event) => this.#key(event));
     const observer = new ResizeObserver(() => this.#resized());
     observer.observe(this.#root);

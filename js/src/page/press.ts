@@ -1,7 +1,9 @@
-/** What is pressed in an element: what is replaced meanwhile gets no click, and a double click is one. */
+/** What is pressed in an element: what is replaced meanwhile gets no click; a double click and a held key are one. */
 
 /** A menu that opens may swallow the release. */
 const ENDS = ["pointerup", "pointercancel", "contextmenu"];
+/** Keys that press a button, or switch and leave something. */
+const ONCE = ["Enter", "Escape", "/", "?", "c"];
 
 /**
  * Return whether the pointer is pressed in an element.
@@ -24,14 +26,25 @@ export function pressedIn(element: HTMLElement, released: () => void): () => boo
   return () => isHeld;
 }
 
-/** Let a double click, and Enter while it is held, press a button of an element once. */
+/** Let a double click, and a key that is held, press a button of an element once. */
 export function pressOnce(element: HTMLElement): void {
   const stop = (event: MouseEvent): void => {
     // What the first click drew may have put another button there.
     if (event.detail > 1) event.stopPropagation();
   };
   element.addEventListener("click", stop, true);
-  element.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.repeat) event.preventDefault();
-  });
+  holdOnce(element);
+}
+
+/** Let a key that is held in an element act once; arrows repeat, and so does what is typed into a field. */
+export function holdOnce(element: HTMLElement): void {
+  let isTyped = false;
+  const stop = (event: KeyboardEvent): void => {
+    if (!event.repeat) isTyped = event.key.length === 1 && (event.target as Element).matches("input");
+    else if (ONCE.includes(event.key) && !isTyped) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  };
+  element.addEventListener("keydown", stop, true);
 }
