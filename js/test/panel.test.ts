@@ -403,8 +403,11 @@ test("the graph is drawn as an image with a button over each model, in the theme
     assert.equal(asked().length, count);
     const { id, width } = asked().at(-1)!;
     assert.equal(width, 240);
+    const waits = (): boolean => !sidebar.node.querySelector<HTMLElement>(".graph .waiting")!.hidden;
+    assert.equal(waits(), true);
     current.say({ v: 1, type: "answer", id, graph }, svg.buffer);
     await settled();
+    assert.equal(waits(), asked().length > count, "it is drawn again for newer rows");
   }
   const image = sidebar.node.querySelector("img")!;
   const shownIn = (theme: string): string => `data:image/svg+xml,${encodeURIComponent(`<svg data-theme="${theme}" x="1"/>`)}`;
@@ -418,5 +421,5 @@ test("the graph is drawn as an image with a button over each model, in the theme
   spot.click();
   assert.deepEqual(acted, [["open", { model: "m" }]]);
   assert.equal(sidebar.node.querySelector(".findings li")!.textContent, "m (model.py:3): no <model>");
-  assert.match(sidebar.node.textContent!, /1 model without calls is not drawn. 1 finding is not listed./);
+  assert.match(sidebar.node.textContent!, /1 more model is not drawn. 1 finding is not listed./);
 });

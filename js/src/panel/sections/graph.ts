@@ -24,12 +24,15 @@ export class Graph {
   #svg = "";
   #findings = h("ul", { class: "rows findings", "aria-label": "findings" });
   #note = h("p", { class: "note" });
+  /** It appears when the drawing is late, as that of hundreds of models. */
+  #waiting = h("p", { class: "waiting" }, "Waiting for the kernel.");
 
   constructor(ask: Ask, act: Act) {
     [this.#ask, this.#act] = [ask, act];
     const refresh = h("button", { type: "button", onclick: () => void this.#refresh() }, "Draw again");
-    const bar = h("div", { class: "filters" }, refresh);
+    const bar = h("div", { class: "filters" }, refresh, this.#waiting);
     this.node = h("div", { class: "listing graph" }, bar, this.#picture, this.#note, this.#findings);
+    this.#wait(false);
     watchTheme(() => this.#colour());
   }
 
@@ -44,7 +47,7 @@ export class Graph {
 
   async #refresh(): Promise<void> {
     if (this.#isAsking) return;
-    this.#isAsking = true;
+    this.#wait(true);
     const seen = this.#seen;
     const width = Math.max(WIDTHS[0], Math.min(WIDTHS[1], this.node.clientWidth - MARGIN));
     try {
@@ -55,11 +58,17 @@ export class Graph {
       this.#findings.replaceChildren();
       setText(this.#note, messageOf(error));
       // The next list, as of a restarted kernel, draws it again.
-      [this.#seen, this.#isAsking] = ["", false];
+      this.#seen = "";
       return;
+    } finally {
+      this.#wait(false);
     }
-    this.#isAsking = false;
     if (seen !== this.#seen) void this.#refresh();
+  }
+
+  #wait(isAsking: boolean): void {
+    this.#isAsking = isAsking;
+    this.#waiting.hidden = !isAsking;
   }
 
   #draw(drawing: Drawing, buffer: ArrayBuffer): void {
@@ -71,7 +80,7 @@ export class Graph {
     this.#findings.replaceChildren(...findings.map((each) => this.#finding(each)));
     const left = [
       places.length + others ? "" : "There are no models yet.",
-      others > 0 ? `${counted(others, "model")} without calls ${others === 1 ? "is" : "are"} not drawn.` : "",
+      others > 0 ? `${counted(others, "more model")} ${others === 1 ? "is" : "are"} not drawn.` : "",
       unlisted > 0 ? `${counted(unlisted, "finding")} ${unlisted === 1 ? "is" : "are"} not listed.` : "",
     ];
     setText(this.#note, left.filter(Boolean).join(" "));
