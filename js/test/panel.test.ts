@@ -318,6 +318,36 @@ test("an ended run is debugged by a kernel that has the action", async () => {
   assert.ok(!(await labels(["debug"], { duration_us: null })).includes("Debug"));
 });
 
+test("a run is compared with the chosen one when the button is pressed, not while keys choose it", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Runs");
+  const run = (id: string): Row => ({ run: `${id}-1`, id, model: "m", at_ms: Number(id), duration_us: 5, calls: 1, errors: 0, error: "", cell: "", pinned: false, bars: [] });
+  const say = (seq: number, ...ids: string[]): void => current.say({ v: 1, type: "runs", seq, whole: seq === 1, rows: ids.map(run), removed: [] });
+  say(1, "1");
+  sidebar.node.querySelector<HTMLElement>(".toggle")!.click();
+  assert.equal(sidebar.node.querySelector("select"), null, "there is no other run");
+  say(2, "2", "3");
+  const select = sidebar.node.querySelector<HTMLSelectElement>("select")!;
+  const offered = (): (string | null)[] => [...select.options].map(({ text }) => text);
+  assert.deepEqual(offered(), ["Compare with…", "3 m", "2 m"]);
+  const compare = [...sidebar.node.querySelectorAll<HTMLElement>(".actions button")].at(-1)!;
+  compare.click();
+  select.focus();
+  for (const key of ["ArrowDown", "Home", "End"]) assert.equal(press(select, key), true, "left to the browser");
+  assert.equal(document.activeElement, select);
+  select.value = "2-1";
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+  say(3, "4");
+  assert.equal(sidebar.node.querySelector("select"), select, "another run leaves the menu open");
+  select.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+  assert.deepEqual([offered(), select.value], [["Compare with…", "4 m", "3 m", "2 m"], "2-1"]);
+  assert.deepEqual(acted, []);
+  compare.click();
+  assert.deepEqual(acted, [["compare", { run: "1-1", baseline: "2-1" }]]);
+  document.dispatchEvent(new Event("pointerup"));
+  mock.timers.tick(1);
+});
+
 test("a list that has not arrived is no empty list", async () => {
   const sidebar = await shown();
   choose(sidebar, "Runs");

@@ -147,6 +147,8 @@ export class RowList<Item> {
   }
 
   #onKey(event: KeyboardEvent): void {
+    // Its keys choose a value.
+    if ((event.target as Element).matches("select")) return;
     const heads = this.#heads();
     const at = heads.indexOf((event.target as Element).closest("li")?.querySelector<HTMLElement>(".head") as HTMLElement);
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: heads.length - 1 }[event.key];

@@ -43,9 +43,9 @@ export class Runs {
     this.#list.show(this.#runs.map((item) => ({ key: item.run, item, look: this.#look(item), words: wordsOf(item) })));
   }
 
-  /** The list of the others is part of an open row only. */
+  /** An open row offers a comparison if there are others. */
   #look(run: RunRow): string {
-    return JSON.stringify([...Object.values(run), new Date(run.at_ms).toLocaleTimeString(), this.#runs.length]);
+    return JSON.stringify([...Object.values(run), this.#runs.length > 1]);
   }
 
   #draw(run: RunRow, isOpen: boolean): HTMLElement[] {
@@ -84,20 +84,25 @@ export class Runs {
     );
   }
 
+  /** Return a menu of the other runs, which lists them when it is about to open, and a button. */
   #comparison(run: RunRow): HTMLElement | null {
+    if (this.#runs.length < 2) return null;
+    const offered = (): void => {
+      const { value } = select;
+      select.replaceChildren(...this.#others(run));
+      select.value = value;
+    };
+    const events = { onfocus: offered, onpointerdown: offered };
+    const select = h("select", { "aria-label": `Compare run ${run.id} with`, ...events }, this.#others(run));
+    // Keys choose one run after the other.
+    const compare = (): void => void (select.value && this.#act("compare", { run: run.run, baseline: select.value }));
+    return h("div", { class: "comparison" }, select, h("button", { type: "button", onclick: compare }, "Compare"));
+  }
+
+  #others(run: RunRow): HTMLElement[] {
     const others = this.#runs.filter((each) => each.run !== run.run);
-    if (others.length === 0) return null;
     const options = others.map((each) => h("option", { value: each.run }, `${each.id} ${each.model}`));
-    const select: HTMLSelectElement = h(
-      "select",
-      {
-        "aria-label": `Compare run ${run.id} with`,
-        onchange: () => this.#act("compare", { run: run.run, baseline: select.value }),
-      },
-      h("option", { value: "" }, "Compare with…"),
-      options,
-    );
-    return select;
+    return [h("option", { value: "" }, "Compare with…"), ...options];
   }
 }
 
