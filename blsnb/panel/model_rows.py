@@ -62,6 +62,7 @@ def model_row(status: ModelStatus) -> Row:
         "reason": status.reason,
         "versions": list(status.versions),
         "origin": status.origin,
+        "load_s": status.load_s,
         "trouble": list(status.trouble),
         "differs": bool(status.differs),
         "standin": status.standin,

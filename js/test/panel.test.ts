@@ -439,6 +439,13 @@ test("the graph is drawn as an image with a button over each model, in the theme
     await settled();
     assert.equal(waits(), asked().length > count, "it is drawn again for newer rows");
   }
+  const rows = (...given: Row[]): void => current.say({ v: 1, type: "models", seq: 2, whole: false, rows: given, removed: [] });
+  rows(model("m", { busy: 1 }));
+  assert.equal(asked().length, 2, "what is busy is not drawn");
+  rows(model("m", { load_s: 0.25 }));
+  current.say({ v: 1, type: "answer", id: asked().at(-1)!.id, graph }, svg.buffer);
+  await settled();
+  assert.equal(asked().length, 3, "another text of the same origin is");
   const image = sidebar.node.querySelector("img")!;
   const shownIn = (theme: string): string => `data:image/svg+xml,${encodeURIComponent(`<svg data-theme="${theme}" x="1"/>`)}`;
   assert.equal(image.src, shownIn("light"));

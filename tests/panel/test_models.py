@@ -75,6 +75,16 @@ def test_loads_unloads_failures_and_removals_are_seen_with_the_next_reading(serv
     ]
 
 
+def test_a_row_changes_when_another_text_of_the_same_origin_is_loaded(server):
+    """The page then draws the graph again."""
+    rows = ModelRows()
+    server.define("double", SOURCE)
+    before = read(rows, server)
+    server.define("double", f"{SOURCE}# changed")
+
+    assert before != read(rows, server)
+
+
 def test_a_page_that_watches_receives_the_models_and_their_changes(server, panel, page):
     """Another page that does not watch receives nothing."""
     page.say(type="watch", what=["models"])

@@ -36,9 +36,9 @@ export class Graph {
     watchTheme(() => this.#colour());
   }
 
-  /** Draw the graph again if models have changed. */
+  /** Draw the graph again if models have changed: another text takes another time to load. */
   show(rows: Iterable<Row>): void {
-    const models = [...rows].map(({ name, origin, versions, state }) => [name, origin, versions, state]);
+    const models = [...rows].map(({ name, origin, versions, state, load_s }) => [name, origin, versions, state, load_s]);
     const seen = JSON.stringify(models);
     if (seen === this.#seen) return;
     this.#seen = seen;
