@@ -254,6 +254,18 @@ def test_the_graph_and_the_notes_are_accessible_in_each_theme(lab, axe, theme):
 
 
 @pytest.mark.slow
+def test_the_name_of_a_run_is_readable_in_a_narrow_panel(lab):
+    """Its small timeline gives way."""
+    named = DOUBLE.replace("triton_model double", "triton_model page_reader")
+    panel = opened(lab, START, named, INFER.replace("double", "page_reader"), run=3)
+    panel.tab("Runs")
+    name = panel.row("page_reader").locator(".name")
+    name.wait_for()
+
+    assert name.evaluate("name => name.scrollWidth <= name.clientWidth")
+
+
+@pytest.mark.slow
 def test_500_models_and_50_runs_are_drawn_in_100_ms(lab, figures):
     """The time of the page's code and of its layout."""
     panel = opened(lab, START, DOUBLE, MANY, MANY_RUNS, run=4)

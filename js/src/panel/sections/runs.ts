@@ -53,7 +53,7 @@ export class Runs {
     const mark = run.duration_us === null ? "running" : run.errors ? "failed" : "ready";
     const head = h(
       "button",
-      { type: "button", class: "head", onclick: view, title: `Open the view of run ${run.id}` },
+      { type: "button", class: "head", onclick: view, title: `Open the view of run ${run.id} of ${run.model}` },
       h("span", { class: `mark ${mark}`, "aria-hidden": "true" }, { running: "▸", failed: "✕", ready: "●" }[mark]),
       h("span", { class: "name" }, run.model),
       thumbnail(run),
@@ -134,5 +134,6 @@ function thumbnail({ bars }: RunRow): SVGElement {
       height: 3,
     }),
   );
-  return svg("svg", { class: "thumbnail", width: 64, height: 16, "aria-hidden": "true" }, shown);
+  const scale = { viewBox: "0 0 64 16", preserveAspectRatio: "none" };
+  return svg("svg", { class: "thumbnail", height: 16, "aria-hidden": "true", ...scale }, shown);
 }
