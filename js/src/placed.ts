@@ -5,7 +5,7 @@
 
 import { register } from "./kernel/registry.ts";
 import { VERSION, type WidgetModel } from "./kernel/widget.ts";
-import { h, setText } from "./page/dom.ts";
+import { h } from "./page/dom.ts";
 
 /** The part of a view of ipywidgets that is used: its Lumino widget attaches itself. */
 interface View {
@@ -88,24 +88,28 @@ function watch(model: PlacingModel, lost: () => void): () => void {
 class Host {
   #element: HTMLElement;
   #text: Node[];
-  #note = h("div", { role: "status" });
+  #note = h("div", { role: "alert" }, LOST);
+  #isLost: boolean;
 
   constructor(element: HTMLElement, isLost: boolean) {
     this.#element = element;
     this.#text = [...element.childNodes];
-    this.say(isLost);
+    this.#isLost = isLost;
   }
 
   async show(model: PlacingModel): Promise<void> {
     const reference = String(model.get("content")).replace(REFERENCE, "");
     const manager = model.widget_manager;
     const { luminoWidget } = await manager.create_view(await manager.get_model(reference));
-    this.#element.replaceChildren(this.#note);
+    this.#element.replaceChildren();
+    this.say(this.#isLost);
     (luminoWidget.constructor as Attaches).attach(luminoWidget, this.#element);
   }
 
   say(isLost: boolean): void {
-    setText(this.#note, isLost ? LOST : "");
+    this.#isLost = isLost;
+    if (isLost) this.#element.prepend(this.#note);
+    else this.#note.remove();
   }
 
   restore(): void {

@@ -35,10 +35,6 @@ var ALLOWED = /^(aria-[a-z]+|class|d|data-[a-z-]+|disabled|fill|for|height|id|ma
 function h(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
-function setText(element, text) {
-  const shown = visible(text);
-  if (element.textContent !== shown) element.textContent = shown;
-}
 function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) set(element, name, value);
   append(element, children);
@@ -114,21 +110,25 @@ function watch(model, lost) {
 var Host = class {
   #element;
   #text;
-  #note = h("div", { role: "status" });
+  #note = h("div", { role: "alert" }, LOST);
+  #isLost;
   constructor(element, isLost) {
     this.#element = element;
     this.#text = [...element.childNodes];
-    this.say(isLost);
+    this.#isLost = isLost;
   }
   async show(model) {
     const reference = String(model.get("content")).replace(REFERENCE, "");
     const manager = model.widget_manager;
     const { luminoWidget } = await manager.create_view(await manager.get_model(reference));
-    this.#element.replaceChildren(this.#note);
+    this.#element.replaceChildren();
+    this.say(this.#isLost);
     luminoWidget.constructor.attach(luminoWidget, this.#element);
   }
   say(isLost) {
-    setText(this.#note, isLost ? LOST : "");
+    this.#isLost = isLost;
+    if (isLost) this.#element.prepend(this.#note);
+    else this.#note.remove();
   }
   restore() {
     this.#element.replaceChildren(...this.#text);
