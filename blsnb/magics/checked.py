@@ -69,7 +69,7 @@ def lint_lines(text: str, gpu_count: int) -> dict[str, int]:
     # Deferred: loading the extension must not import the schema.
     from blsnb.model.config import parse_pbtxt
     from blsnb.model.rules.lint import lint
-    from blsnb.model.text.field_lines import field_lines
+    from blsnb.model.text.text_fields import field_lines
 
     found = lint(parse_pbtxt(text), gpu_count=gpu_count)
     lines = field_lines(text) if found else {}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, NamedTuple
 
 from blsnb.model.text.schema import new_message
+from blsnb.model.text.text_fields import TextField, fields_of
 from blsnb.model.text.text_format import TextFormatError, parse, print_message
-from blsnb.model.text.tokens import Token, scan
 
 _STEP = "  "
 """Indentation of a field in a message that had none."""
@@ -31,7 +30,7 @@ def edited(text: str, wanted: Any) -> str:
         return text
     if not text.strip():
         return print_message(wanted)
-    new = _applied(text, _changes(text, _Parser(text).root, before, wanted))
+    new = _applied(text, _changes(text, fields_of(text), before, wanted))
     return new if _contains(new, wanted) else print_message(wanted)
 
 
@@ -64,98 +63,9 @@ def _applied(text: str, changes: Iterator[_Change]) -> str:
     return text
 
 
-@dataclass(eq=False, repr=False)
-class _Field:
-    """A value in the text: a field, or an item of a list.
-
-    Parameters
-    ----------
-    start, end
-        Of the value, with the name if it is not in a list.
-    value
-        Where the value itself begins.
-    fields
-        Those of a message; None for a scalar.
-    comma
-        Position of the comma before an item; -1 without one.
-    list_span
-        Start and end of the list with its name.
-    """
-
-    name: str
-    start: int
-    value: int
-    end: int = 0
-    fields: list[_Field] | None = None
-    comma: int = -1
-    list_span: tuple[int, int] | None = None
-
-
-class _Parser:
-    """Finds the fields in a valid text."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = scan(text).tokens
-        self._at = 0
-        self.root = _Field("", 0, 0, len(text), self._message())
-
-    def _message(self) -> list[_Field]:
-        found: list[_Field] = []
-        while self._next.kind == "identifier":
-            name, start = self._next.text, self._next.offset
-            self._at += 1
-            self._skip(":")
-            if self._skip("["):
-                found += self._list(name, start)
-            else:
-                found.append(self._value(name, start))
-            self._skip(",;")
-        return found
-
-    def _list(self, name: str, start: int) -> list[_Field]:
-        items: list[_Field] = []
-        comma = -1
-        while not self._skip("]") and self._next.kind != "end":
-            items.append(self._value(name, self._next.offset))
-            items[-1].comma = comma
-            comma = self._next.offset
-            self._skip(",")
-        for item in items:
-            item.list_span = start, self._end
-        return items
-
-    def _value(self, name: str, start: int) -> _Field:
-        found = _Field(name, start, self._next.offset)
-        if self._skip("{<"):
-            found.fields = self._message()
-            self._skip("}>")
-        else:
-            self._skip("-")
-            self._at += 1
-            while self._next.kind == "string" == self._tokens[self._at - 1].kind:
-                self._at += 1
-        found.end = self._end
-        return found
-
-    @property
-    def _end(self) -> int:
-        """Where the token before ends."""
-        last = self._tokens[self._at - 1]
-        return last.offset + len(last.text)
-
-    @property
-    def _next(self) -> Token:
-        """The token at which the parser is; the last one has the kind ``end``."""
-        return self._tokens[self._at]
-
-    def _skip(self, symbols: str) -> bool:
-        """Pass over a symbol if it is one of those given."""
-        found = self._next.kind == "symbol" and self._next.text in symbols
-        self._at += found
-        return found
-
-
-def _changes(text: str, place: _Field, before: Any, wanted: Any) -> Iterator[_Change]:
+def _changes(
+    text: str, place: TextField, before: Any, wanted: Any
+) -> Iterator[_Change]:
     """Yield the changes of a message in the text."""
     for descriptor in wanted.DESCRIPTOR.fields:
         here = [each for each in place.fields or () if each.name == descriptor.name]
@@ -166,8 +76,8 @@ def _changes(text: str, place: _Field, before: Any, wanted: Any) -> Iterator[_Ch
 
 def _changed(
     text: str,
-    place: _Field,
-    here: list[_Field],
+    place: TextField,
+    here: list[TextField],
     old: list[Any],
     new: list[Any],
     wanted: Any,
@@ -225,7 +135,7 @@ def _printed(wanted: Any, name: str, item: Any) -> str:
     return print_message(alone)
 
 
-def _removal(text: str, field: _Field) -> Iterator[_Change]:
+def _removal(text: str, field: TextField) -> Iterator[_Change]:
     """Yield the removal of a field, or of an item with the comma before it."""
     yield _without_line(text, field.start, field.end)
     if field.comma >= 0:
@@ -241,7 +151,7 @@ def _without_line(text: str, start: int, end: int) -> _Change:
     return _Change(start, end, "")
 
 
-def _addition(text: str, place: _Field, printed: str) -> _Change:
+def _addition(text: str, place: TextField, printed: str) -> _Change:
     """Return the insertion of a field at the end of a message."""
     newline = "\r\n" if "\r\n" in text else "\n"
     if not place.name:
@@ -253,12 +163,8 @@ def _addition(text: str, place: _Field, printed: str) -> _Change:
     if end < 0:
         blank = "" if text[brace - 1].isspace() else " "
         return _Change(brace, brace, f"{blank}{' '.join(printed.split())} ")
-    margin = _margin(text, place.fields[-1].start if place.fields else place.start)
+    offset = place.fields[-1].start if place.fields else place.start
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    margin = line[: len(line) - len(line.lstrip())]
     margin += "" if place.fields else _STEP
     return _Change(end + 1, end + 1, indent(printed, margin).replace("\n", newline))
-
-
-def _margin(text: str, offset: int) -> str:
-    """Return the blanks at the begin of a line."""
-    line = text[text.rfind("\n", 0, offset) + 1 : offset]
-    return line[: len(line) - len(line.lstrip())]

@@ -6,7 +6,7 @@ import pytest
 
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.rules.lint import advised, findings, lint
-from blsnb.model.text.field_lines import field_lines
+from blsnb.model.text.text_fields import field_lines
 
 
 def tensors(*dims, size=8):

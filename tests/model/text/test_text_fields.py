@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.model.text.field_lines import field_lines
+from blsnb.model.text.text_fields import field_lines
 
 TEXT = """# A comment { with brackets
 name: "m" max_batch_size: 4
