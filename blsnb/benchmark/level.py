@@ -94,16 +94,13 @@ class Level:
         self.stop()
         _, waiting = wait(futures, timeout=GRACE_S)
         if waiting:
-            self._abandon()
+            # They do not count.
+            self._abandoned = True
+            cancels = list(self._open.values())
+            self.unfinished = len(cancels)
+            for cancel in cancels:
+                cancel()
             wait(waiting, timeout=GRACE_S)
-
-    def _abandon(self) -> None:
-        """Cancel the requests in flight; they do not count."""
-        self._abandoned = True
-        cancels = list(self._open.values())
-        self.unfinished = len(cancels)
-        for cancel in cancels:
-            cancel()
 
     def begun(self, number: int, cancel: Callable[[], None]) -> None:
         """Add a request in flight, and the function that cancels it.

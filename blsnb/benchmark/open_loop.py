@@ -36,7 +36,7 @@ def run_open(client: Sender, arrivals: Arrivals, workers: Workers, tick: Tick) -
     pacer = _Pacer(level, client, workers, tick)
     try:
         pacer.run(arrivals)
-        _drain(level, pacer.futures)
+        wait(pacer.futures, timeout=max(0.0, level.drain_until_s - level.elapsed_s))
     except KeyboardInterrupt:
         level.interrupted = True
     finally:
@@ -119,7 +119,3 @@ class _Pacer:
         except BaseException:
             self._level.stop()
             raise
-
-
-def _drain(level: Level, futures: list[Future[None]]) -> None:
-    wait(futures, timeout=max(0.0, level.drain_until_s - level.elapsed_s))

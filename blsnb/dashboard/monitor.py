@@ -131,7 +131,10 @@ class Monitor:
             except Exception:
                 _log.exception("the monitor could not read the server")
             if self._clock() - self._watched_ns >= UNWATCHED_NS:
-                self._pause()
+                watcher, self._watcher = self._watcher, None
+                if watcher is not None:
+                    watcher.close(0)
+                self._release()
 
     def _keep(self, overview: Overview) -> None:
         now_ns, numbers = self._clock(), overview.numbers
@@ -140,12 +143,6 @@ class Monitor:
                 call()
             took_ns = self._clock() - now_ns
             self._keep_clock.kept(now_ns, numbers, took_ns)
-
-    def _pause(self) -> None:
-        watcher, self._watcher = self._watcher, None
-        if watcher is not None:
-            watcher.close(0)
-        self._release()
 
     def on_change(self, call: Callable[[], None]) -> None:
         """Call a function when the numbers have changed, soon or within a minute.

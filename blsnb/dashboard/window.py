@@ -42,21 +42,18 @@ class Window:
             self._readings.popleft()
         if last is not None:
             self._history.append(_total(_ended(last, reading)))
-        return self._overview(reading)
-
-    def _is_old(self, other: Reading, now: Reading) -> bool:
-        return now.at_ns - other.at_ns >= RATE_NS
-
-    def _overview(self, now: Reading) -> Overview:
-        ended = _ended(self._readings[0], now)
+        ended = _ended(self._readings[0], reading)
         rows = tuple(
-            _row(version, now.at_ns, ended.get((version.name, version.version)))
-            for version in now.versions
+            _row(version, reading.at_ns, ended.get((version.name, version.version)))
+            for version in reading.versions
         )
         known = len(self._readings) > 1
         total = _total(ended) if known else math.nan
         history = tuple(self._history)
-        return Overview(now.in_flight, total, rows, history, self._count)
+        return Overview(reading.in_flight, total, rows, history, self._count)
+
+    def _is_old(self, other: Reading, now: Reading) -> bool:
+        return now.at_ns - other.at_ns >= RATE_NS
 
 
 class _Ended(NamedTuple):

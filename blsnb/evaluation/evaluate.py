@@ -20,7 +20,7 @@ from blsnb.arguments import (
 )
 from blsnb.evaluation.identity import header_of
 from blsnb.evaluation.journal import Journal, Journaled
-from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowResult, RowRunner
+from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.repetition import repeat_worst, why_never
 from blsnb.evaluation.result.evaluation import Evaluation
@@ -213,7 +213,10 @@ class _Loop:
         try:
             for results in place.results(self._taken(chunks)):
                 chunks.note(results)
-                self._add(results)
+                for result in results:
+                    self._gathering.add(self._waiting.pop(result.number), result)
+                if _now() - self._reported_s >= _TICK_S:
+                    self._tell()
         except KeyboardInterrupt:
             self._interrupt()
         finally:
@@ -246,12 +249,6 @@ class _Loop:
             for row in chunk.rows:
                 self._waiting[row.number] = row
             yield chunk
-
-    def _add(self, results: list[RowResult]) -> None:
-        for result in results:
-            self._gathering.add(self._waiting.pop(result.number), result)
-        if _now() - self._reported_s >= _TICK_S:
-            self._tell()
 
     def _tell(self) -> None:
         self._reported_s = _now()

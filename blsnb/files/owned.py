@@ -170,7 +170,13 @@ def remove(path: Path) -> None:
         return
     _remove_folder(path)
     if path.exists():
-        _make_writable(path)
+        # A model may have made folders read-only.
+        with contextlib.suppress(OSError):
+            path.chmod(0o700)
+            for root, names, _ in os.walk(path):
+                for each in (Path(root, name) for name in names):
+                    if not each.is_symlink():
+                        each.chmod(0o700)
         _remove_folder(path)
 
 
@@ -194,16 +200,6 @@ def _remove_entry(name: str, here: int) -> None:
     except NotADirectoryError:
         # A link to a folder.
         os.unlink(name, dir_fd=here)
-
-
-def _make_writable(folder: Path) -> None:
-    """Make folders writable that a model has made read-only."""
-    with contextlib.suppress(OSError):
-        folder.chmod(0o700)
-        for root, names, _ in os.walk(folder):
-            for each in (Path(root, name) for name in names):
-                if not each.is_symlink():
-                    each.chmod(0o700)
 
 
 def unique(parent: Path, prefix: str) -> Path:

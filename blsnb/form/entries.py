@@ -71,7 +71,8 @@ def read_entry(
     """
     match entry.source:
         case InputSource.NONE:
-            _check_optional(spec)
+            if not spec.optional:
+                raise FieldError(f"the model requires {printable(spec.name)}")
             return None
         case InputSource.TYPED:
             value = typed_value(entry.text, spec)
@@ -83,11 +84,6 @@ def read_entry(
             value = _variable(entry.text.strip(), variables)
     _check(value.value, spec)
     return value
-
-
-def _check_optional(spec: InputSpec) -> None:
-    if not spec.optional:
-        raise FieldError(f"the model requires {printable(spec.name)}")
 
 
 def _variable(name: str, variables: Mapping[str, Any]) -> Value:

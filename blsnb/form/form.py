@@ -178,7 +178,10 @@ class Form:
         """Return the request, or show what is wrong with it."""
         self._say("")
         try:
-            self._check_unchanged()
+            if input_specs(self._models.served_config(self._name)) != self._specs:
+                raise FieldError(
+                    f"The inputs of {self._name} have changed: make a new form."
+                )
             values = self._values()
             if values is None:
                 return None
@@ -187,12 +190,6 @@ class Form:
         except (InferenceError, FieldError) as error:
             self._say(str(error), is_error=True)
             return None
-
-    def _check_unchanged(self) -> None:
-        if input_specs(self._models.served_config(self._name)) != self._specs:
-            raise FieldError(
-                f"The inputs of {self._name} have changed: make a new form."
-            )
 
     def _values(self) -> dict[str, Value] | None:
         """Return the values; show what is wrong beside its input."""

@@ -55,7 +55,10 @@ def merge_options(config: ModelConfig, options: ModelOptions) -> ModelConfig:
     _merge_instances(message, options)
     _merge_dynamic_batching(message, config.scheduling, options.dynamic_batching)
     if options.decoupled:
-        _merge_decoupled(message)
+        policy = message.model_transaction_policy
+        if message.HasField("model_transaction_policy") and not policy.decoupled:
+            _contradict("--decoupled", "model_transaction_policy { decoupled: false }")
+        policy.decoupled = True
     return ModelConfig.of(message)
 
 
@@ -147,13 +150,6 @@ def _merge_dynamic_batching(
     message.dynamic_batching.SetInParent()
     if wanted is not True:
         message.dynamic_batching.max_queue_delay_microseconds = delay_us
-
-
-def _merge_decoupled(message: Any) -> None:
-    policy = message.model_transaction_policy
-    if message.HasField("model_transaction_policy") and not policy.decoupled:
-        _contradict("--decoupled", "model_transaction_policy { decoupled: false }")
-    policy.decoupled = True
 
 
 def _contradict(option: str, configured: str) -> NoReturn:

@@ -117,14 +117,11 @@ def _value(name: str, value: Any, path: Path) -> Any:
             f"{path}: input {name!r} is an object with the keys {list(value)}; "
             'expected a value, or {"npy": "file.npy"} with a path relative to the file'
         )
-    return _array(path.parent / value[_FILE])
-
-
-def _array(file: Path) -> np.ndarray[Any, Any]:
-    """Read one array; `numpy.load` would also open archives and pickles."""
+    file = path.parent / value[_FILE]
     try:
         with file.open("rb") as opened:
-            # A pickle could run anything when it is read; strings belong in the JSON.
+            # `numpy.load` would also open archives and pickles. A pickle could run
+            # anything when it is read; strings belong in the JSON.
             array: np.ndarray[Any, Any] = np.lib.format.read_array(
                 opened, allow_pickle=False
             )

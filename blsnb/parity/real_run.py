@@ -44,7 +44,14 @@ def real_run(
     found = _trace_of(traces, message.model_name, outcome)
     trace = _client_trace(message, outcome) if found is None else found
     baseline = None if actual is None else actual.trace
-    trace = _with_exact_values(trace, message, outcome, baseline)
+    spans = list(trace.spans)
+    twins = {} if baseline is None else dict(align(trace, baseline).pairs)
+    for row, at in twins.items():
+        spans[row] = _exact(spans[row], baseline.spans[at]) if baseline else spans[row]
+    root = trace.roots[0]
+    twin = baseline.spans[twins[root]] if baseline and root in twins else None
+    spans[root] = _root(spans[root], message, outcome, twin)
+    trace = dataclasses.replace(trace, spans=tuple(spans))
     responses = [_response(each) for each in outcome.responses]
     failure = outcome.failure
     return ImportedRun(trace, responses, None if failure is None else failure.text)
@@ -72,19 +79,6 @@ def _client_trace(message: RequestMessage, outcome: ClientOutcome) -> Trace:
         call.flags |= CallFlag.DECOUPLED
     trace = trace_of("triton", [call], call.request_end_ns)
     return dataclasses.replace(trace, remarks=(_CLIENT_TIMES,))
-
-
-def _with_exact_values(
-    trace: Trace, message: RequestMessage, outcome: ClientOutcome, actual: Trace | None
-) -> Trace:
-    spans = list(trace.spans)
-    twins = {} if actual is None else dict(align(trace, actual).pairs)
-    for row, at in twins.items():
-        spans[row] = _exact(spans[row], actual.spans[at]) if actual else spans[row]
-    root = trace.roots[0]
-    twin = actual.spans[twins[root]] if actual and root in twins else None
-    spans[root] = _root(spans[root], message, outcome, twin)
-    return dataclasses.replace(trace, spans=tuple(spans))
 
 
 def _root(

@@ -139,18 +139,14 @@ def _refuse_unsimulated(parts: ServerParts, name: str) -> None:
     config = parts.engine.catalog.config(name)
     if config is None:
         return
-    reasons = _unsimulated(config)
-    for what, is_there in reasons.items():
-        if is_there:
-            raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
-
-
-def _unsimulated(config: ModelConfig) -> dict[str, bool]:
     # With the same inputs in all requests every one but the first would be a hit.
-    return {
+    reasons = {
         "response caches": bool(config.message.response_cache.enable),
         "iterative sequences": config.iterative,
     }
+    for what, is_there in reasons.items():
+        if is_there:
+            raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
 
 
 def _rate_limits(parts: ServerParts) -> Given | None:

@@ -84,12 +84,9 @@ class CalibratedModel:
         """
         if size in self.by_size:
             return chance.choice(self.by_size[size])
-        near = self._below(size)
+        near = self.sizes[max(0, bisect_left(self.sizes, size) - 1)]
         found = chance.choice(self.by_size[near])
         return found.scaled(self.mean_ns(size) / max(1.0, self._mean_ns[near]), size)
-
-    def _below(self, size: int) -> int:
-        return self.sizes[max(0, bisect_left(self.sizes, size) - 1)]
 
     def mean_ns(self, size: int) -> float:
         """Return the mean own work of a batch size, on a line through neighbours."""

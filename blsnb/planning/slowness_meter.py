@@ -163,7 +163,12 @@ def costs(
     found, stolen = [], []
     for row in samples:
         at = np.array([each.at_ns for each in row])
-        steady = _medians([each.cost_ns for each in row])
+        # Each value becomes the median of those around it.
+        values = [each.cost_ns for each in row]
+        steady = []
+        for place in range(len(values)):
+            near = values[max(0, place - _AROUND) : place + _AROUND + 1]
+            steady.append(float(np.median(near)))
         found.append(tuple(np.interp(times, at, steady).tolist()))
         stolen.append(_stolen(times, at, np.array([each.ticks for each in row])))
     return Costs(tuple(found), tuple(stolen))
@@ -176,15 +181,6 @@ def _stolen(times: np.ndarray, at: np.ndarray, ticks: np.ndarray) -> tuple[float
     until = np.searchsorted(at, times + _WITHIN_NS, "left")
     busy, stolen = (ticks[until.clip(0, last)] - ticks[first.clip(0, last)]).T
     return tuple((stolen / (stolen + busy + _PRIOR_TICKS)).tolist())
-
-
-def _medians(values: Sequence[float]) -> list[float]:
-    """Return the median of each value and of those around it."""
-    found = []
-    for place in range(len(values)):
-        near = values[max(0, place - _AROUND) : place + _AROUND + 1]
-        found.append(float(np.median(near)))
-    return found
 
 
 def spell_remarks(costs: Costs) -> tuple[str, ...]:

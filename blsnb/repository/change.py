@@ -64,15 +64,12 @@ class Change:
     def _settle(self, keep: bool) -> None:
         if not keep:
             self._swap.undo()
-        self._follow()
-        self._swap.discard()
-
-    def _follow(self) -> None:
-        """Keep the working directory, which a model may have set to its folder."""
+        # Keep the working directory, which a model may have set to its folder.
         with contextlib.suppress(OSError):
             here = Path.cwd()
             if here.is_relative_to(self._staged):
                 os.chdir(self._folder / here.relative_to(self._staged))
+        self._swap.discard()
 
     def _apply(self) -> None:
         try:

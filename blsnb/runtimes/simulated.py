@@ -266,14 +266,10 @@ def adopted(capsule: Any, number: int) -> DeviceArray:
     memory = np.from_dlpack(dlpack.Holder(capsule))
     if not memory.flags.writeable:
         # Older releases of NumPy import read-only arrays.
-        memory = _writeable(memory)
+        interface = dict(memory.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        memory = np.asarray(_Interface(interface, memory))
     return DeviceArray(DEVICES[number], memory)
-
-
-def _writeable(array: Array) -> Array:
-    interface = dict(array.__array_interface__)
-    interface["data"] = (interface["data"][0], False)
-    return np.asarray(_Interface(interface, array))
 
 
 class _Interface:

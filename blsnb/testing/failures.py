@@ -58,7 +58,12 @@ class Artefacts:
             A file cannot be written.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        name = self._name(test)
+        base = _file_name(test)
+        name, number = base, 1
+        while name in self._names:
+            number += 1
+            name = f"{base}-{number}"
+        self._names.add(name)
         kept = runs[-_MAX_RUNS:]
         paths = [
             run.save(self._folder / f"{name}{suffix}.html")
@@ -69,15 +74,6 @@ class Artefacts:
             path = self._folder / f"{name}.compared.html"
             paths.append(comparison.save(path))
         return paths
-
-    def _name(self, test: str) -> str:
-        base = _file_name(test)
-        name, number = base, 1
-        while name in self._names:
-            number += 1
-            name = f"{base}-{number}"
-        self._names.add(name)
-        return name
 
 
 def _file_name(test: str) -> str:

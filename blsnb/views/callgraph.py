@@ -201,19 +201,15 @@ def _gathered(graph: CallGraph) -> CallGraph:
         source = edge.source if edge.source in kept else _OTHERS
         target = edge.target if edge.target in kept else _OTHERS
         known = edges.get((source, target), Edge(source, target, 0, 0, 0, 0, 0))
-        edges[source, target] = _joined(known, edge)
+        edges[source, target] = replace(
+            known,
+            calls=known.calls + edge.calls,
+            asynchronous=known.asynchronous + edge.asynchronous,
+            streams=known.streams + edge.streams,
+            responses=known.responses + edge.responses,
+            errors=known.errors + edge.errors,
+        )
     return CallGraph((*shown, _others(rest)), tuple(edges.values()))
-
-
-def _joined(known: Edge, edge: Edge) -> Edge:
-    return replace(
-        known,
-        calls=known.calls + edge.calls,
-        asynchronous=known.asynchronous + edge.asynchronous,
-        streams=known.streams + edge.streams,
-        responses=known.responses + edge.responses,
-        errors=known.errors + edge.errors,
-    )
 
 
 def _others(rest: list[Box]) -> Box:

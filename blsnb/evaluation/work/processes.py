@@ -64,7 +64,11 @@ class RowsInProcesses:
         plan = WorkPlan(self._numbers)
         source = iter(chunks)
         try:
-            self._start_missing(plan)
+            for number in self._numbers:
+                if number not in self.workers:
+                    self.workers[number] = WorkerProcess(self._opening)
+                elif self.workers[number].is_ready:
+                    plan.started(number)
             yield from self._executed(plan, source)
         except KeyboardInterrupt:
             plan.interrupted(_now())
@@ -81,18 +85,17 @@ class RowsInProcesses:
                 each.leave()
                 stack.callback(each.close, deadline)
 
-    def _start_missing(self, plan: WorkPlan) -> None:
-        for number in self._numbers:
-            if number not in self.workers:
-                self.workers[number] = WorkerProcess(self._opening)
-            elif self.workers[number].is_ready:
-                plan.started(number)
-
     def _executed(
         self, plan: WorkPlan, source: Iterator[Chunk]
     ) -> Iterator[list[RowResult]]:
         while True:
-            action = self._next_action(plan, source)
+            if plan.wants_chunk:
+                chunk = next(source, None)
+                if chunk is None:
+                    plan.end()
+                else:
+                    plan.add(chunk)
+            action = plan.decide(_now())
             if isinstance(action, StopWorker):
                 return
             if isinstance(action, Fail):
@@ -101,17 +104,6 @@ class RowsInProcesses:
                 yield from self._submit(plan, action)
             else:
                 yield from self._received(plan)
-
-    def _next_action(
-        self, plan: WorkPlan, source: Iterator[Chunk]
-    ) -> Submit | Fail | StopWorker | None:
-        if plan.wants_chunk:
-            chunk = next(source, None)
-            if chunk is None:
-                plan.end()
-            else:
-                plan.add(chunk)
-        return plan.decide(_now())
 
     def _submit(self, plan: WorkPlan, action: Submit) -> Iterator[list[RowResult]]:
         worker, chunk = self.workers[action.worker], action.chunk

@@ -77,7 +77,9 @@ class _Servers:
                 if task.archive is None:
                     return None
                 self._opened[key] = _Opened(task, task.archive)
-                self._close_oldest()
+                while len(self._opened) > MAX_SERVERS:
+                    _, oldest = self._opened.popitem(last=False)
+                    oldest.close()
             self._opened.move_to_end(key)
             return self._opened[key].server
 
@@ -87,11 +89,6 @@ class _Servers:
             opened = self._opened.pop(key, None)
         if opened is not None:
             opened.close()
-
-    def _close_oldest(self) -> None:
-        while len(self._opened) > MAX_SERVERS:
-            _, oldest = self._opened.popitem(last=False)
-            oldest.close()
 
 
 class _Opened:

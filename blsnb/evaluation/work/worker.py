@@ -53,7 +53,8 @@ class RowWorker:
                 while (chunk := self._received.get()) is not None:
                     self._frames.send(server.run(chunk))
         except Exception as error:
-            self._report(f"{type(error).__name__}: {error}")
+            with contextlib.suppress(OSError):
+                self._frames.send(Failed(f"{type(error).__name__}: {error}"))
         finally:
             self._done.set()
 
@@ -67,26 +68,19 @@ class RowWorker:
         finally:
             server.close()
 
-    def _report(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            self._frames.send(Failed(text))
-
     def _read(self) -> None:
         with contextlib.suppress(EOFError, OSError):
             while self._owner_runs():
                 if self._frames.connection.poll(OWNER_POLL_S):
                     self._received.put(self._frames.receive())
-        self._skip_rest()
-        if not self._done.wait(END_S):
-            # Of the worker and its models' own processes: it leads its group.
-            os.killpg(0, signal.SIGKILL)
-
-    def _skip_rest(self) -> None:
-        """Drop the chunks that were not begun, and end the work."""
+        # Drop the chunks that were not begun, and end the work.
         with contextlib.suppress(queue.Empty):
             while True:
                 self._received.get_nowait()
         self._received.put(None)
+        if not self._done.wait(END_S):
+            # Of the worker and its models' own processes: it leads its group.
+            os.killpg(0, signal.SIGKILL)
 
     def _owner_runs(self) -> bool:
         # A forked child of the owner may keep the connection open.

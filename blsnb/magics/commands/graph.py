@@ -39,11 +39,6 @@ def graph(line: Line) -> ModelGraph | None:
     kind, name = proposed
     if kind != "ensemble":
         raise UsageError(f"%triton graph: --as {kind} NAME: expected --as ensemble")
-    _print_ensemble(name)
-    return None
-
-
-def _print_ensemble(name: str) -> None:
     from blsnb.model_graph.ensemble_proposal import NotAnEnsembleError
     from blsnb.model_graph.ensemble_trial import try_as_ensemble
 
@@ -52,6 +47,7 @@ def _print_ensemble(name: str) -> None:
             print(try_as_ensemble(parts_of(default.server()), name))
     except NotAnEnsembleError as error:
         raise UsageError(f"No ensemble does what {name} does: {error}.") from error
+    return None
 
 
 def bundle(graph: ModelGraph) -> dict[str, str]:

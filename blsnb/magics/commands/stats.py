@@ -39,7 +39,10 @@ def stats(line: Line) -> None:
         case ["--json"]:
             print(json.dumps(statistics, indent=1))
         case ["--batching"]:
-            _show_batching(statistics)
+            server = default.server()
+            for row in statistics["model_stats"]:
+                counts = server.batching(row["name"], version=int(row["version"]))
+                display(batching_tables(counts), raw=True)
         case _:
             display(statistics_table(statistics), raw=True)
 
@@ -77,13 +80,6 @@ def _mean(duration: Mapping[str, int]) -> str:
     if not duration["count"]:
         return "-"
     return f"{duration['ns'] / duration['count'] / 1e3:,.1f}"
-
-
-def _show_batching(statistics: Mapping[str, Any]) -> None:
-    server = default.server()
-    for row in statistics["model_stats"]:
-        counts = server.batching(row["name"], version=int(row["version"]))
-        display(batching_tables(counts), raw=True)
 
 
 def batching_tables(counts: ModelBatching) -> dict[str, str]:

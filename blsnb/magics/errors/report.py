@@ -89,7 +89,12 @@ class Report:
         """
         full = sys.last_traceback if sys.last_value is error else error.__traceback__
         if full is error.__traceback__:
-            self._shorten(error)
+            # Reduced to the user's frames, so that %debug opens there.
+            parts = frames.users(error.__traceback__)
+            for cause in _causes(error)[-1:]:
+                parts += frames.users(cause.__traceback__)
+            error.__traceback__ = frames.joined(parts)
+            self._cell = self._shell.execution_count
             is_later = False
         else:
             # IPython renders it once more for its history.
@@ -111,21 +116,13 @@ class Report:
             tb_formatter.skip_hidden = hides
         return lines
 
-    def _shorten(self, error: BaseException) -> None:
-        """Reduce the traceback to the user's frames, so that %debug opens there."""
-        parts = frames.users(error.__traceback__)
-        for cause in _causes(error)[-1:]:
-            parts += frames.users(cause.__traceback__)
-        error.__traceback__ = frames.joined(parts)
-        self._cell = self._shell.execution_count
-
     def _lines(
         self, error: BaseException, full: types.TracebackType | None, brief: bool
     ) -> list[str]:
         # Deferred: loading the extension must not import them.
         from blsnb.magics.errors.hints import hints
 
-        name = self._red(type(error).__name__)
+        name = self._coloured(type(error).__name__, "31")
         message = frames.without_repeats(str(error).rstrip())
         text = [f"{name}: {message}" if message else name]
         if brief:
@@ -234,9 +231,6 @@ class Report:
             yield from self._place(name, line, "", None, failed)
         if str(cause) not in str(error):
             yield f"{type(cause).__name__}: {cause}\n"
-
-    def _red(self, text: str) -> str:
-        return self._coloured(text, "31")
 
     def _green(self, text: str) -> str:
         return self._coloured(text, "32")

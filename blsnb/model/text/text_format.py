@@ -49,7 +49,10 @@ class TextFormatError(ValueError):
         super().__init__(message)
         self.message = message
         self.line, self.column = line_and_column(text, offset)
-        self.excerpt = _excerpt(text, offset)
+        start = text.rfind("\n", 0, offset) + 1
+        line = text[start:].partition("\n")[0]
+        below = "".join("\t" if c == "\t" else " " for c in text[start:offset])
+        self.excerpt = f"{line}\n{below}^"
 
     def __str__(self) -> str:
         return f"{self.line}:{self.column}: {self.message}"
@@ -231,10 +234,3 @@ def _after_name(tokens: list[Token], index: int) -> int:
     while tokens[index].text != ":":
         index -= 1
     return index
-
-
-def _excerpt(text: str, offset: int) -> str:
-    start = text.rfind("\n", 0, offset) + 1
-    line = text[start:].partition("\n")[0]
-    below = "".join("\t" if c == "\t" else " " for c in text[start:offset])
-    return f"{line}\n{below}^"

@@ -49,7 +49,8 @@ def _enumeration(found: re.Match[str]) -> str:
         meant = data_type_meant(written)
         known = " ".join(BY_DATA_TYPE)
     else:
-        values = _values(found["type"])
+        descriptor = schema().DESCRIPTOR.pool.FindEnumTypeByName(found["type"])
+        values = [str(value.name) for value in descriptor.values]
         meant = _nearest(written, values)
         known = " ".join(values)
     if written != found["value"] and meant == written:
@@ -76,11 +77,6 @@ def data_type_meant(written: str) -> str:
     return next(rows, "")
 
 
-def _values(enum: str) -> list[str]:
-    descriptor = schema().DESCRIPTOR.pool.FindEnumTypeByName(enum)
-    return [str(value.name) for value in descriptor.values]
-
-
 def _nearest(written: str, known: Iterable[str]) -> str:
     """Return the most similar name, also compared without its prefix."""
     by_end = {name.rpartition("_")[2]: name for name in known}
@@ -101,21 +97,16 @@ def _field(found: re.Match[str]) -> str:
     near = difflib.get_close_matches(snake, fields, n=1)
     if near:
         return f"Did you mean {near[0]}?"
-    owners = _owners(written)
+    owners = [
+        f"{each.name} {{ }}"
+        for each in _message(_ROOT).fields
+        if each.message_type and written in each.message_type.fields_by_name
+    ]
     return f"{written} is a field of {' and '.join(owners)}." if owners else ""
 
 
 def _message(name: str) -> Any:
     return schema().DESCRIPTOR.pool.FindMessageTypeByName(name)
-
-
-def _owners(field: str) -> list[str]:
-    """Return the configuration's messages that have a field of this name."""
-    return [
-        f"{each.name} {{ }}"
-        for each in _message(_ROOT).fields
-        if each.message_type and field in each.message_type.fields_by_name
-    ]
 
 
 def _always(text: str) -> Callable[[re.Match[str]], str]:

@@ -126,7 +126,13 @@ def _executions(
     """Return the calls that execute a request, and those that may execute it."""
     function = scope.function
     tree = scope.source.tree if function is None else function.node
-    names = _assigned_names(tree, request)
+    names = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and node.value is request
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
     executed = [
         node
         for node in ast.walk(tree)
@@ -158,13 +164,3 @@ def _is_single(call: ast.Call) -> bool:
     """Whether a call of ``exec`` has no arguments, or only ``decoupled=False``."""
     values = [*call.args, *(word.value for word in call.keywords)]
     return all(isinstance(each, ast.Constant) and not each.value for each in values)
-
-
-def _assigned_names(tree: ast.AST, call: ast.Call) -> set[str]:
-    return {
-        target.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and node.value is call
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }

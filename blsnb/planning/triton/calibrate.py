@@ -152,7 +152,8 @@ def observe_plain(
     clients, messages = crowd_of(observation)
     load = Load(seconds, _MAX_REQUESTS)
     crowded = loaded.closed(messages, clients, load)
-    closed = _loop(clients, crowded)
+    rate = crowded.requests / (crowded.until_ns - crowded.from_ns) * 1e9
+    closed = Loop(clients, crowded.latency_ns / 1e3, rate)
     phases, loops = [crowded], [closed]
     # The load that counts comes last: soon after its start a server was seen slower.
     for share, duration_s in ((_LIGHT, seconds / 2), (_MODERATE, seconds)):
@@ -185,8 +186,3 @@ def _sequence(message: RequestMessage, number: int) -> RequestMessage:
     return message.with_fields(
         correlation_id=identity, flags=SEQUENCE_START | SEQUENCE_END
     )
-
-
-def _loop(clients: int, phase: Phase) -> Loop:
-    rate = phase.requests / (phase.until_ns - phase.from_ns) * 1e9
-    return Loop(clients, phase.latency_ns / 1e3, rate)

@@ -139,16 +139,13 @@ class RecordingFiles:
             with self._lock:
                 block = self._waiting[:_BLOCK]
                 del self._waiting[:_BLOCK]
-            self._write_block(block)
-
-    def _write_block(self, block: list[RecordedExecution]) -> None:
-        if self._file >= 0 and self._size >= self._settings.file_bytes:
-            self._finish_file()
-        if self._file < 0:
-            self._open()
-        for name, value, body in self._numbers.chunks(block, self._sources):
-            self._append(name, value, body)
-        self._check_total()
+            if self._file >= 0 and self._size >= self._settings.file_bytes:
+                self._finish_file()
+            if self._file < 0:
+                self._open()
+            for name, value, body in self._numbers.chunks(block, self._sources):
+                self._append(name, value, body)
+            self._check_total()
 
     def _check_total(self) -> None:
         """End the recording when the folder is full."""

@@ -67,7 +67,11 @@ def read_zip(file: BinaryIO, path: Path, budget: ReadBudget) -> SavedRun:
     """
     with zipfile.ZipFile(file) as archive:
         known = _known(archive, budget)
-        _check_format(known, path)
+        version = known.get("format")
+        if isinstance(version, int) and version > _NEWEST:
+            raise newer(path, known.get("written_by"), version, _NEWEST)
+        if version != FORMAT or version is True:
+            raise Malformed(f"its format is {version!r}, and a zip file has format 1")
         return _read(known, _values(archive), path.name)
 
 
@@ -85,14 +89,6 @@ def _known(archive: zipfile.ZipFile, budget: ReadBudget) -> dict[str, Any]:
     budget.release(size)
     budget.spend_json(text)
     return checked.table(json.loads(text))
-
-
-def _check_format(known: dict[str, Any], path: Path) -> None:
-    version = known.get("format")
-    if isinstance(version, int) and version > _NEWEST:
-        raise newer(path, known.get("written_by"), version, _NEWEST)
-    if version != FORMAT or version is True:
-        raise Malformed(f"its format is {version!r}, and a zip file has format 1")
 
 
 def _values(archive: zipfile.ZipFile) -> bytes:

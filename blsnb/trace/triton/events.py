@@ -105,7 +105,9 @@ class EventReader:
     def __iter__(self) -> Iterator[Event | UnreadRange]:
         at = 0
         while True:
-            at = _end(_FILLER.match(self._text, at))
+            match = _FILLER.match(self._text, at)
+            assert match is not None  # The pattern matches the empty string.
+            at = match.end()
             if at == len(self._text):
                 return
             events, end = self._read(at) if self._patience > 0 else ([], -1)
@@ -191,11 +193,6 @@ def _understood(piece: str) -> list[Event]:
     except (ValueError, RecursionError):
         return []
     return list(_events(value, piece))
-
-
-def _end(match: re.Match[str] | None) -> int:
-    assert match is not None  # The pattern matches the empty string.
-    return match.end()
 
 
 def _events(value: Any, piece: str) -> Iterator[Event]:

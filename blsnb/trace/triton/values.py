@@ -35,7 +35,11 @@ def written(ref: TensorRef) -> tuple[str, bool]:
     if ref.data is None:
         return '""', False
     if ref.dtype is BYTES:
-        return _written_strings(byte_strings.unpack(bytes(ref.data)))
+        elements = byte_strings.unpack(bytes(ref.data))
+        texts = [element.decode("utf-8", "surrogateescape") for element in elements]
+        if all(map(_is_plain, texts)):
+            return _quoted(f'\\"{text}\\"' for text in texts), False
+        return json.dumps(",".join(map(json.dumps, texts))), True
     if ref.dtype.datatype in _CHARACTERS:
         return json.dumps(",".join(bytes(ref.data).decode("latin-1"))), False
     array = ref.view().ravel()
@@ -48,13 +52,6 @@ def written(ref: TensorRef) -> tuple[str, bool]:
 
 def _quoted(words: Iterable[str]) -> str:
     return f'"{",".join(words)}"'
-
-
-def _written_strings(elements: list[bytes]) -> tuple[str, bool]:
-    texts = [element.decode("utf-8", "surrogateescape") for element in elements]
-    if all(map(_is_plain, texts)):
-        return _quoted(f'\\"{text}\\"' for text in texts), False
-    return json.dumps(",".join(map(json.dumps, texts))), True
 
 
 def _is_plain(text: str) -> bool:

@@ -57,17 +57,12 @@ def mimebundle(
     """
     trace = page_excerpt(trace)
     remarked = replace(trace, remarks=(*trace.remarks, NOTE))
-    page = _html(trace, height, carries_code)
-    return {"text/html": page, **exported(tree(remarked))}
-
-
-def _html(trace: Trace, height: int, carries_code: bool) -> str:
     notes = [*folded_note(trace), NOTE]
     header, buffer = wire.assemble(trace, notes=notes, height=height)
     header["run"]["saved"] = True
     # Without values, because a model waits during the call.
     said = f'<p style="font:13px system-ui,sans-serif">{document.spelled(NOTE)}</p>'
-    return host.hosted(
+    page = host.hosted(
         wire.page_id(trace),
         f"<div>{document.still(trace)}{said}</div>",
         header,
@@ -76,3 +71,4 @@ def _html(trace: Trace, height: int, carries_code: bool) -> str:
         at_once=_AT_ONCE % {"host": host.HOST, "patience": _PATIENCE_MS},
         first=_FIRST % {"patience": _PATIENCE_MS},
     )
+    return {"text/html": page, **exported(tree(remarked))}

@@ -100,11 +100,7 @@ def read_parameter(value: Any) -> Parameter:
     if isinstance(value, bool | str):
         return value
     if isinstance(value, float):
-        return _finite(value)
+        if not math.isfinite(value):
+            raise Malformed("a float of finite size, not one that is too large")
+        return value
     return checked.integer(value, -NS * 4, NS * 4)
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise Malformed("a float of finite size, not one that is too large")
-    return value

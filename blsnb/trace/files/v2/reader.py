@@ -136,7 +136,13 @@ def _take(
 
 
 def _value(chunk: FileChunk, budget: ReadBudget) -> dict[str, Any]:
-    text = _inflated(chunk, budget)
+    pieces = []
+    for piece in json_pieces(chunk):
+        # Once for the piece, once for the whole.
+        budget.spend(2 * len(piece))
+        pieces.append(piece)
+    text = b"".join(pieces)
+    budget.release(len(text))
     budget.spend_json(text)
     value = checked.table(parsed(text))
     budget.release(len(text))
@@ -149,15 +155,3 @@ def _length(value: Any, path: Sequence[str]) -> int:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return len(value) if isinstance(value, list) else 0
-
-
-def _inflated(chunk: FileChunk, budget: ReadBudget) -> bytes:
-    """Return the JSON of a chunk; its bytes stay spent."""
-    pieces = []
-    for piece in json_pieces(chunk):
-        # Once for the piece, once for the whole.
-        budget.spend(2 * len(piece))
-        pieces.append(piece)
-    text = b"".join(pieces)
-    budget.release(len(text))
-    return text
