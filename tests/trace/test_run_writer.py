@@ -1,36 +1,29 @@
-"""Run files of version 2 that are written during a run, and killed writers."""
+"""The chunks of run files of version 2."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from asserting import some
-from run_files import boundaries, chunks_of, facts, json_of
-from views.samples import invoice_run
+from run_files import boundaries, chunks_of, facts, file_of, json_of
 
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.capture import trace_of
-from blsnb.trace.events import Call, CallFlag, ModelInfo
-from blsnb.trace.files.run_file import read_run
+from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.files.run_file import read_run, write_run
+from blsnb.trace.files.saved_run import SavedRun
 from blsnb.trace.files.v2 import columns
 from blsnb.trace.files.v2 import writer as run_writer
 from blsnb.trace.files.v2.chunks import LargeChunk
-from blsnb.trace.files.v2.writer import RunHead, RunWriter
-from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Trace
 
 MODELS = [
     ModelInfo(name, 1, "python", "cpu", "model", "") for name in ("outer", "inner")
 ]
-HEAD = RunHead("0001", "outer")
 
 
 def values(number: int, count: int = 8) -> np.ndarray:
@@ -62,73 +55,20 @@ def checked(part: Trace) -> int:
     return len(part.spans)
 
 
-def test_calls_are_readable_when_the_method_returns(tmp_path):
-    """They are written at their start and at their end; the last version counts."""
-    path = tmp_path / "a.blsrun"
-    with RunWriter.create(path, HEAD) as writer:
-        assert 0 == len(read_run(path).trace.spans)
-        writer.calls(trace(3, ended=False), [0, 1, 2, 3])
-        begun = read_run(path).trace
-        writer.calls(trace(3), [1, 2])
-        partly = read_run(path).trace
-        writer.calls(trace(3), [3, 0])
-        writer.finish(99)
+def test_the_last_version_of_a_call_counts(tmp_path):
+    """A recorder may write a call at its start and at its end."""
+    begun, ended = (tmp_path / "begun.blsrun", tmp_path / "ended.blsrun")
+    for path, is_ended in ((begun, False), (ended, True)):
+        path_of(trace(3, ended=is_ended), path)
+    *first, _ = chunks_of(begun.read_bytes())
+    *_, tensors, calls, done = chunks_of(ended.read_bytes())
+    both = [(c.type, json_of(c), c.body) for c in (*first, tensors, calls, done)]
+    ended.write_bytes(file_of(both))
+    begun.write_bytes(file_of(both[:-1]))
 
-    assert [True] * 4 == [span.running for span in begun.spans]
-    assert [True, False, False, True] == [span.running for span in partly.spans]
-    assert 4 == checked(partly) == checked(read_run(path).trace)
-    assert facts(trace(3).spans) == facts(read_run(path).trace.spans)
-
-
-def test_responses_counts_and_remarks_are_appended(tmp_path):
-    """Responses add up; counts and remarks replace earlier ones."""
-    path = tmp_path / "a.blsrun"
-    whole = invoice_run()
-    with RunWriter.create(path, HEAD) as writer:
-        writer.calls(whole, range(27))
-        writer.responses([(3, ResponseEvent(7, (), "x", 0))])
-        writer.responses([(3, ResponseEvent(8, whole.spans[1].outputs, "", 1))])
-        writer.remarks(["one"])
-        writer.remarks(["two"])
-    read = read_run(path).trace
-
-    assert [(7, "x"), (8, "")] == [(e.ns, e.error) for e in read.spans[3].responses]
-    assert ("one", "two") == read.remarks[:2]
-    assert "not completed" in read.remarks[2]
-
-
-def test_a_file_that_exists_is_not_written_over(tmp_path):
-    """It may be the only copy."""
-    path = tmp_path / "a.blsrun"
-    path.write_text("what was there")
-    with pytest.raises(FileExistsError):
-        RunWriter.create(path, HEAD)
-
-    assert "what was there" == path.read_text()
-
-
-def test_nothing_follows_a_chunk_that_could_not_be_written(tmp_path):
-    """On a full disk everything written before can be read."""
-    path = tmp_path / "a.blsrun"
-    writer = RunWriter.create(path, HEAD)
-    writer.calls(trace(1), [0, 1])
-    file, size = writer._file, path.stat().st_size
-
-    class Full:
-        def write(self, part: bytes) -> int:
-            file.write(part[:5])
-            raise OSError(28, "No space left on device")
-
-        def close(self) -> None:
-            file.close()
-
-    writer._file = Full()  # type: ignore[assignment]
-    with pytest.raises(OSError, match="No space"):
-        writer.calls(trace(2), [2])
-
-    assert file.closed
-    assert size + 5 == path.stat().st_size
-    assert 2 == checked(read_run(path).trace)
+    assert "not completed" in read_run(begun).trace.remarks[0]
+    assert 4 == checked(read_run(ended).trace)
+    assert facts(trace(3).spans) == facts(read_run(ended).trace.spans)
 
 
 def test_large_values_have_chunks_of_their_own_and_small_ones_share(tmp_path):
@@ -143,10 +83,8 @@ def test_large_values_have_chunks_of_their_own_and_small_ones_share(tmp_path):
 
 
 def path_of(whole: Trace, path: Path) -> Path:
-    """Write a trace as a recorder would, and return the path."""
-    with RunWriter.create(path, HEAD) as writer:
-        writer.calls(whole, range(len(whole.spans)))
-        writer.finish(whole.taken_ns)
+    """Write a trace without what its client received, and return the path."""
+    write_run(SavedRun(whole, None, None), path)
     return path
 
 
@@ -168,13 +106,13 @@ def test_blocks_of_calls_that_are_too_large_are_divided(tmp_path, monkeypatch):
 
 
 def test_a_long_run_is_written_in_blocks(tmp_path, monkeypatch):
-    """Each block follows the tensors that it names."""
+    """The values come first, so that those of the client get the budget."""
     monkeypatch.setattr(run_writer, "_BLOCK", 4)
     path = path_of(trace(9), tmp_path / "a.blsrun")
     data = path.read_bytes()
     types = [each.type for each in chunks_of(data)]
 
-    assert ["HEAD", "MODL", *["TENS", "CALL"] * 3, "DONE"] == types
+    assert ["HEAD", "MODL", *["TENS"] * 3, *["CALL"] * 3, "DONE"] == types
     for end in some(boundaries(data)):
         path.write_bytes(data[:end])
         assert checked(read_run(path).trace) in (0, 4, 8, 10)
@@ -195,39 +133,3 @@ def test_runs_of_four_values_on_average_are_written_as_runs(lines, expected):
     known = {"line": columns.integers(0, 9)}
 
     assert {"line": expected} == columns.written({"line": lines}, known)
-
-
-# Killed writers --------------------------------------------------------------
-
-WRITER = """
-import sys
-sys.path[:0] = sys.argv[2:]
-from pathlib import Path
-from test_run_writer import HEAD, RunWriter, trace
-
-whole = trace(4000, size=64)
-begun = trace(4000, ended=False)
-with RunWriter.create(Path(sys.argv[1]), HEAD) as writer:
-    for row in range(4001):
-        writer.calls(begun, [row])
-        writer.calls(whole, [row])
-        print(row, flush=True)
-"""
-
-
-@pytest.mark.parametrize("written", [0, 1, 17, 250, 1000])
-def test_a_killed_writer_leaves_what_it_had_written(written, tmp_path):
-    """Every reported call is there with its own value."""
-    path, here = tmp_path / "a.blsrun", Path(__file__).parent
-    command = [sys.executable, "-c", WRITER, str(path), str(here), str(here.parent)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if int(line) == written:
-                break
-        os.kill(process.pid, signal.SIGKILL)
-    read = read_run(path).trace
-
-    assert written < checked(read) < 4001
-    assert not any(span.flags & CallFlag.RUNNING for span in read.spans[: written + 1])
-    assert read.remarks[0].startswith("The file ")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,20 +12,16 @@ from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.files.whole import output_file
 from blsnb.options import options
-from blsnb.printable import counted
-from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import CallFlag
 from blsnb.trace.facts import ClockReading
 from blsnb.trace.files.refusal import damage, refusal
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v1 import read_zip
 from blsnb.trace.files.v2.chunks import MAGIC, DamagedChunk
 from blsnb.trace.files.v2.reader import read_chunks
-from blsnb.trace.files.v2.writer import BUDGET_BYTES, RunHead, RunWriter
+from blsnb.trace.files.v2.writer import BUDGET_BYTES, write_chunks
 from blsnb.trace.spans import Trace
 
 SUFFIX = ".blsrun"
-_ERROR = int(CallFlag.ERROR)
 _EARLY = "It was saved while it was still running."
 _HEAD = 16
 _MIN_LIMIT = 16 << 20
@@ -102,74 +97,8 @@ def write_run(
     OSError
         The file cannot be written; an existing file is unchanged.
     """
-    trace = run.trace
-    head = RunHead(
-        trace.run_id, trace.title, trace.request_id, trace.clock, trace.recording
-    )
-    with (
-        output_file(Path(path)) as partial,
-        RunWriter(partial.open("wb"), head, budget_bytes) as writer,
-    ):
-        writer.models(trace.models)
-        writer.tensors(_tensors(run))
-        rows = range(len(trace.spans))
-        writer.calls(trace, rows)
-        writer.responses([(s.id, event) for s in trace.spans for event in s.responses])
-        if trace.folded or trace.gaps or trace.drops:
-            writer.folded(trace)
-        if run.responses is not None:
-            writer.answer(run.responses, run.error)
-        if trace.pauses:
-            writer.pauses(trace.pauses)
-        for profile in trace.profiles:
-            writer.profile(profile)
-        for chunk in trace.unread:
-            writer.unread(chunk)
-        left_out = _left_out(*writer.left_out, budget_bytes)
-        remarks = [*trace.remarks, *filter(None, [left_out])]
-        if remarks:
-            writer.remarks(remarks)
-        writer.finish(trace.taken_ns)
-    return left_out
-
-
-def _tensors(run: SavedRun) -> Iterator[TensorRef]:
-    """Yield all tensors, the most important ones first: those of the client."""
-    for response in run.responses or ():
-        yield from response.outputs
-    for row in saving_order(run.trace):
-        span = run.trace.spans[row]
-        yield from span.inputs
-        yield from span.outputs
-        for event in span.responses:
-            yield from event.outputs
-
-
-def saving_order(trace: Trace) -> list[int]:
-    """Return all rows, those with the most important values first.
-
-    Failed calls, client requests, the slowest call of each model, the first call of
-    each model by each caller; then the others in order of start.
-    """
-    failed = [span.index for span in trace.spans if int(span.flags) & _ERROR]
-    slowest: dict[int, tuple[int, int]] = {}
-    first: dict[tuple[int, int], int] = {}
-    for span in trace.spans:
-        duration = (span.duration_ns, -span.index)
-        slowest[span.model] = max(slowest.get(span.model, duration), duration)
-        first.setdefault((span.parent, span.model), span.index)
-    slow = [-row for _, row in slowest.values()]
-    rows = [*failed, *trace.roots, *slow, *first.values(), *range(len(trace.spans))]
-    return list(dict.fromkeys(rows))
-
-
-def _left_out(count: int, size: int, budget_bytes: int) -> str:
-    if not count:
-        return ""
-    return (
-        f"The values of {counted(count, 'tensor')} ({size:,} bytes) "
-        f"did not fit in the {budget_bytes:,} bytes of the file's budget."
-    )
+    with output_file(Path(path)) as partial, partial.open("wb") as file:
+        return write_chunks(run, file, budget_bytes)
 
 
 def _limit(size: int, limit_bytes: int | None) -> int:

@@ -1,18 +1,17 @@
-"""Writer of run files, version 2: chunks that are appended during a run."""
+"""Writer of run files, version 2."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib import metadata
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from itertools import chain
+from typing import Any, BinaryIO
 
-from blsnb.clock.pausing_clock import Pause
+from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import ModelInfo
-from blsnb.trace.facts import ClockReading, Profile, RecordingFacts, UnreadChunk
-from blsnb.trace.files.saved_run import SavedResponse
+from blsnb.trace.events import CallFlag
+from blsnb.trace.files.saved_run import SavedRun
 from blsnb.trace.files.v2.call_columns import write_calls
 from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, framed, packed
 from blsnb.trace.files.v2.model_rows import (
@@ -23,7 +22,6 @@ from blsnb.trace.files.v2.model_rows import (
 )
 from blsnb.trace.files.v2.response_columns import write_answer, write_responses
 from blsnb.trace.files.v2.tensor_columns import Bytes, TensorWriter
-from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Trace
 
 BUDGET_BYTES = 256 << 20
@@ -32,134 +30,83 @@ _BLOCK = 4096
 """Maximum number of calls, responses or tensors of a chunk."""
 _BODY = 1 << 20
 """Number of bytes of values from which a chunk is written."""
+_ERROR = int(CallFlag.ERROR)
 
 
-class RunHead(NamedTuple):
-    """The first chunk of a run file."""
-
-    run: str
-    title: str | None = None
-    """None: the name of the first call's model."""
-    request_id: str = ""
-    clock: ClockReading | None = None
-    recording: RecordingFacts | None = None
-
-
-@functools.cache
-def _release() -> str:
-    return f"blsnb {metadata.version('blsnb')}"
-
-
-def _head_value(head: RunHead) -> dict[str, Any]:
-    recording = head.recording
-    return {
-        "format": FORMAT,
-        "written_by": _release(),
-        "kind": "run" if recording is None else "recording",
-        "run": head.run,
-        "title": head.title,
-        "request_id": head.request_id,
-        "clock": None if head.clock is None else head.clock._asdict(),
-        **({} if recording is None else recording._asdict()),
-    }
-
-
-class RunWriter:
-    """Appends the parts of a run to a file.
-
-    Each chunk is handed to the operating system before its method returns, so that
-    it survives if the process is killed. Not thread-safe.
+def write_chunks(run: SavedRun, file: BinaryIO, budget_bytes: int) -> str:
+    """Write a run to an empty file.
 
     Parameters
     ----------
-    file
-        A binary file at its beginning; the writer closes it.
     budget_bytes
         Maximum number of bytes of tensor values.
+
+    Returns
+    -------
+    str
+        A remark about values that did not fit; empty if all did.
     """
+    return _RunWriter(run, file, budget_bytes).write()
 
-    def __init__(
-        self, file: BinaryIO, head: RunHead, budget_bytes: int = BUDGET_BYTES
-    ) -> None:
+
+class _RunWriter:
+    """Writes the chunks of a run, each after the tensors that it names."""
+
+    def __init__(self, run: SavedRun, file: BinaryIO, budget_bytes: int) -> None:
+        self._run = run
+        self._trace = run.trace
         self._file = file
+        self._budget_bytes = budget_bytes
         self._chunks = 0
-        self._models: dict[ModelInfo, int] = {}
+        counted_calls = ((each.caller, each.model) for each in run.trace.folded)
+        models = [*run.trace.models, *filter(None, chain.from_iterable(counted_calls))]
+        self._models = {each: n for n, each in enumerate(dict.fromkeys(models))}
         self._tensors = TensorWriter(budget_bytes)
-        try:
-            self._write([MAGIC, *self._packed("HEAD", _head_value(head))])
-        except BaseException:
-            self.close()
-            raise
 
-    @classmethod
-    def create(
-        cls, path: Path, head: RunHead, budget_bytes: int = BUDGET_BYTES
-    ) -> Self:
-        """Create a file; raise OSError if it exists or cannot be written."""
-        return cls(path.open("xb"), head, budget_bytes)
+    def write(self) -> str:
+        """Write all chunks, and return the remark about missing values."""
+        trace = self._trace
+        self._file.write(MAGIC)
+        self._append("HEAD", _head(trace))
+        if self._models:
+            self._append("MODL", {"models": list(map(model_row, self._models))})
+        # The most important values first: they get the budget.
+        for ref in _tensors(self._run):
+            self._take([ref])
+        self._append_parts("CALL", range(len(trace.spans)), self._calls)
+        events = [(s.id, event) for s in trace.spans for event in s.responses]
+        self._append_parts(
+            "RESP", events, lambda each: write_responses(each, self._take)
+        )
+        if trace.folded or trace.gaps or trace.drops:
+            self._append_folded()
+        self._append_answer()
+        if trace.pauses:
+            self._append("PAUS", {"paused": [list(pause) for pause in trace.pauses]})
+        for profile in trace.profiles:
+            facts = {"kind": profile.kind, "call": profile.call}
+            self._append("prof", {**profile.data, **facts}, [profile.body])
+        for type, flags, text, body in trace.unread:
+            self._put(framed(type, self._chunks, flags, text, [body]))
+        left_out = self._left_out()
+        if remarks := [*trace.remarks, *filter(None, [left_out])]:
+            self._append("rmrk", {"remarks": remarks})
+        done = {"taken_ns": trace.taken_ns, "left_out": self._tensors.left_out}
+        self._append("DONE", done)
+        return left_out
 
-    def __enter__(self) -> Self:
-        return self
+    def _calls(self, rows: Sequence[int]) -> dict[str, Any]:
+        spans, models = self._trace.spans, self._trace.models
+        callers = [spans[row].parent for row in rows]
+        return write_calls(
+            [spans[row] for row in rows],
+            [-1 if caller < 0 else spans[caller].id for caller in callers],
+            [self._models[models[spans[row].model]] for row in rows],
+            self._take,
+        )
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; without `finish` it is incomplete."""
-        self._file.close()
-
-    @property
-    def left_out(self) -> tuple[int, int]:
-        """Number of values that did not fit in the budget, and their bytes."""
-        return self._tensors.left_out
-
-    def models(self, models: Iterable[ModelInfo]) -> None:
-        """Append the models that are new."""
-        new = [model for model in dict.fromkeys(models) if model not in self._models]
-        for model in new:
-            self._models[model] = len(self._models)
-        if new:
-            self._append("MODL", {"models": list(map(model_row, new))})
-
-    def tensors(self, refs: Iterable[TensorRef]) -> None:
-        """Append tensors before their calls; earlier ones get the budget first."""
-        written = self._tensors
-        for ref in refs:
-            written.number(ref)
-            if written.pending_bytes >= _BODY or written.pending >= _BLOCK:
-                self._flush_tensors()
-
-    def calls(self, trace: Trace, rows: Sequence[int]) -> None:
-        """Append calls of a trace; a call replaces its earlier version.
-
-        Their responses are appended by `responses`.
-        """
-        spans, models = trace.spans, trace.models
-        self.models(dict.fromkeys(models[spans[row].model] for row in rows))
-
-        def chunk(part: Sequence[int]) -> Any:
-            callers = [spans[row].parent for row in part]
-            return write_calls(
-                [spans[row] for row in part],
-                [-1 if caller < 0 else spans[caller].id for caller in callers],
-                [self._models[models[spans[row].model]] for row in part],
-                self._take,
-            )
-
-        self._append_parts("CALL", rows, chunk)
-
-    def responses(self, events: Sequence[tuple[int, ResponseEvent]]) -> None:
-        """Append responses of decoupled calls, each with the id of its call."""
-
-        def chunk(part: Sequence[tuple[int, ResponseEvent]]) -> Any:
-            return write_responses(part, self._take)
-
-        self._append_parts("RESP", events, chunk)
-
-    def folded(self, trace: Trace) -> None:
-        """Append all counted and dropped calls; they replace those before."""
-        ends = (model for each in trace.folded for model in (each.caller, each.model))
-        self.models(filter(None, ends))
+    def _append_folded(self) -> None:
+        trace = self._trace
         value = {
             "folded": write_folded(trace.folded, self._models),
             "gaps": write_gaps(trace, self._models),
@@ -167,34 +114,22 @@ class RunWriter:
         }
         self._append("FOLD", value)
 
-    def answer(self, responses: Sequence[SavedResponse], error: str | None) -> None:
-        """Append the client's responses."""
-        value = {"responses": write_answer(responses, self._take), "error": error}
-        self._flush_tensors()
-        self._append("ANSW", value)
+    def _append_answer(self) -> None:
+        """Append what the client received, if it is known."""
+        responses, error = self._run.responses, self._run.error
+        if responses is not None:
+            value = {"responses": write_answer(responses, self._take), "error": error}
+            self._flush_tensors()
+            self._append("ANSW", value)
 
-    def pauses(self, pauses: Sequence[Pause]) -> None:
-        """Append all pauses; they replace those before."""
-        self._append("PAUS", {"paused": [list(pause) for pause in pauses]})
-
-    def profile(self, profile: Profile) -> None:
-        """Append a profile."""
-        facts = {"kind": profile.kind, "call": profile.call}
-        self._append("prof", {**profile.data, **facts}, [profile.body])
-
-    def unread(self, chunk: UnreadChunk) -> None:
-        """Append an optional chunk of another file unchanged."""
-        type, flags, text, body = chunk
-        self._write(framed(type, self._chunks, flags, text, [body]))
-        self._chunks += 1
-
-    def remarks(self, remarks: Sequence[str]) -> None:
-        """Append sentences about the file."""
-        self._append("rmrk", {"remarks": list(remarks)})
-
-    def finish(self, taken_ns: int) -> None:
-        """Append the last chunk, with the time at which the trace was taken."""
-        self._append("DONE", {"taken_ns": taken_ns, "left_out": self.left_out})
+    def _left_out(self) -> str:
+        count, size = self._tensors.left_out
+        if not count:
+            return ""
+        return (
+            f"The values of {counted(count, 'tensor')} ({size:,} bytes) "
+            f"did not fit in the {self._budget_bytes:,} bytes of the file's budget."
+        )
 
     def _take(self, refs: Sequence[TensorRef]) -> list[int]:
         numbers = list(map(self._tensors.number, refs))
@@ -211,7 +146,8 @@ class RunWriter:
     def _append_parts(
         self, type: str, rows: Sequence[Any], chunk: Callable[[Any], Any]
     ) -> None:
-        for part in _blocks(rows):
+        for start in range(0, len(rows), _BLOCK):
+            part = rows[start : start + _BLOCK]
             value = chunk(part)
             self._flush_tensors()
             try:
@@ -224,24 +160,53 @@ class RunWriter:
                 self._append_parts(type, part[middle:], chunk)
 
     def _append(self, type: str, value: Any, body: Sequence[Bytes] = ()) -> None:
-        self._write(self._packed(type, value, body))
+        self._put(packed(type, self._chunks, value, body))
 
-    def _packed(self, type: str, value: Any, body: Sequence[Bytes] = ()) -> list[Bytes]:
-        parts = packed(type, self._chunks, value, body)
+    def _put(self, parts: Sequence[Bytes]) -> None:
+        self._file.writelines(parts)
         self._chunks += 1
-        return parts
-
-    def _write(self, parts: Sequence[Bytes]) -> None:
-        try:
-            for part in parts:
-                self._file.write(part)
-            self._file.flush()
-        except BaseException:
-            # Readers stop at a partial chunk, so nothing may follow it.
-            self.close()
-            raise
 
 
-def _blocks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(rows), _BLOCK):
-        yield rows[start : start + _BLOCK]
+@cache
+def _release() -> str:
+    return f"blsnb {metadata.version('blsnb')}"
+
+
+def _head(trace: Trace) -> dict[str, Any]:
+    recording = trace.recording
+    return {
+        "format": FORMAT,
+        "written_by": _release(),
+        "kind": "run" if recording is None else "recording",
+        "run": trace.run_id,
+        "title": trace.title,
+        "request_id": trace.request_id,
+        "clock": None if trace.clock is None else trace.clock._asdict(),
+        **({} if recording is None else recording._asdict()),
+    }
+
+
+def _tensors(run: SavedRun) -> Iterator[TensorRef]:
+    """Yield all tensors, the most important ones first: those of the client."""
+    for response in run.responses or ():
+        yield from response.outputs
+    for row in _saving_order(run.trace):
+        yield from run.trace.spans[row].tensors
+
+
+def _saving_order(trace: Trace) -> list[int]:
+    """Return all rows, those with the most important values first.
+
+    Failed calls, client requests, the slowest call of each model, the first call of
+    each model by each caller; then the others in order of start.
+    """
+    failed = [span.index for span in trace.spans if int(span.flags) & _ERROR]
+    slowest: dict[int, tuple[int, int]] = {}
+    first: dict[tuple[int, int], int] = {}
+    for span in trace.spans:
+        duration = (span.duration_ns, -span.index)
+        slowest[span.model] = max(slowest.get(span.model, duration), duration)
+        first.setdefault((span.parent, span.model), span.index)
+    slow = [-row for _, row in slowest.values()]
+    rows = [*failed, *trace.roots, *slow, *first.values(), *range(len(trace.spans))]
+    return list(dict.fromkeys(rows))
