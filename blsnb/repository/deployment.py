@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 DOCKERFILE = "Dockerfile"
 IGNORED = ".dockerignore"
@@ -19,78 +20,13 @@ _MAX_NAME = 40
 """Maximum length of a service's name, to which KServe appends."""
 _HTTP_PORT = 8080
 """Port that KServe sends requests to by default."""
-_TEXTS = {
-    DOCKERFILE: """\
-FROM nvcr.io/nvidia/tritonserver:{release}-py3
-COPY requirements.txt /models/
-RUN pip install --no-cache-dir -r /models/requirements.txt
-COPY . /models/
-EXPOSE 8000 8001 8002
-CMD {command}
-""",
-    IGNORED: """\
-.blsnb-export.json
-.dockerignore
-Dockerfile
-README.md
-kserve.yaml
-**/__pycache__
-""",
-    KSERVE: """\
-apiVersion: serving.kserve.io/v1beta1
-kind: InferenceService
-metadata:
-  name: {name}
-spec:
-  predictor:
-    containers:
-      - name: kserve-container
-        image: {image}
-        args:
-{arguments}
-        env:
-          - name: PROTOCOL
-            value: v2
-        ports:
-          - containerPort: {port}
-            name: http1
-            protocol: TCP
-        readinessProbe:
-          httpGet:
-            path: /v2/health/ready
-            port: {port}
-{resources}        volumeMounts:
-          - name: shared-memory
-            mountPath: /dev/shm
-    volumes:
-      - name: shared-memory
-        emptyDir:
-          medium: Memory
-          sizeLimit: 1Gi
-""",
-}
+_TEMPLATES = Path(__file__).with_name("templates")
+_FILES = {DOCKERFILE: "Dockerfile", IGNORED: "dockerignore", KSERVE: "kserve.yaml"}
+"""Templates by the names of their files."""
 _GPU = """\
         resources:
           limits:
             nvidia.com/gpu: 1
-"""
-_README = """
-## Deploy it
-
-Build an image that contains the models and their packages, and try it:
-
-```sh
-docker build -t {image} .
-docker run --rm{gpus} --shm-size=1g -p 8000:8000 -p 8001:8001 -p 8002:8002 {image}
-```
-
-On Kubernetes with KServe:
-
-```sh
-docker push {image}
-kubectl apply -f kserve.yaml
-kubectl wait --for=condition=Ready --timeout=600s inferenceservice/{name}
-```
 """
 
 
@@ -151,12 +87,19 @@ class Deployment:
             "port": _HTTP_PORT,
             "resources": _GPU if gpu else "",
         }
-        return {name: text.format(**values) for name, text in _TEXTS.items()}
+        return {name: template(file).format(**values) for name, file in _FILES.items()}
 
     def readme(self, *, gpu: bool = False) -> str:
         """Return the README's section with the commands."""
         gpus = " --gpus=all" if gpu else ""
-        return _README.format(image=self.image, name=self.service, gpus=gpus)
+        return template("deploy.md").format(
+            image=self.image, name=self.service, gpus=gpus
+        )
+
+
+def template(name: str) -> str:
+    """Return the text of a file that an export fills in."""
+    return (_TEMPLATES / name).read_text("utf-8")
 
 
 def _items(texts: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
 from blsnb.printable import printable
+from blsnb.repository.deployment import template
 from blsnb.repository.directory import ModelDirectory
 
 README = "README.md"
@@ -20,37 +21,13 @@ _BLSNB_PARAMETERS = {
 }
 _LAST_NUMPY_1_RELEASE = (24, 10)
 _NUMPY_2 = re.compile(r"^numpy==([2-9]|\d\d)", re.MULTILINE)
-_TEXT = """\
-# A model repository for Triton Inference Server
-
-{models}
-
-## Serve it
-
-In NVIDIA's container of release {release}, from this folder:
-
-```sh
-docker run --rm{gpus} --shm-size=1g -p 8000:8000 -p 8001:8001 -p 8002:8002 \\
-  -v "$PWD":/models nvcr.io/nvidia/tritonserver:{release}-py3 \\
-  sh -c 'pip install -r /models/requirements.txt && exec tritonserver --model-repository=/models'
-```
-
-Where Triton and its Python backend are installed:
-
-```sh
-pip install -r requirements.txt
-tritonserver --model-repository=.
-```
-
-The server is ready when `curl -sf localhost:8000/v2/health/ready` succeeds.
-"""  # noqa: E501 (a command is one line)
 
 
 def readme_text(models: Sequence[Path], release: tuple[int, int]) -> str:
     """Return the README of a folder with these models, for a release of Triton."""
     directories = [ModelDirectory(path) for path in models]
     gpus = " --gpus=all" if any(map(wants_gpu, directories)) else ""
-    return _TEXT.format(
+    return template("serve.md").format(
         models="\n".join(map(_line, directories)),
         release=f"{release[0]}.{release[1]:02}",
         gpus=gpus,
