@@ -63,7 +63,7 @@ NOT_FOR_A_CELL = (
     "blsnb.engine.scheduling.batching",
     "blsnb.model.rules.ensembles",
     "blsnb.model.text.text_hints",
-    "blsnb.model_graph.build",
+    "blsnb.model_graph.server_graph",
     "blsnb.model_graph.picture",
     "blsnb.repository.imported.derived",
     "blsnb.repository.imported.following",

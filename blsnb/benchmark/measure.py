@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -14,7 +15,6 @@ from blsnb.benchmark.arrivals import RECORDED, Arrivals, open_levels
 from blsnb.benchmark.bench import Bench
 from blsnb.benchmark.client import Client, Sender
 from blsnb.benchmark.closed_loop import Tick, run_closed
-from blsnb.benchmark.heap import frozen_heap
 from blsnb.benchmark.level import MAX_CLIENTS, Level, Load
 from blsnb.benchmark.open_loop import run_open
 from blsnb.benchmark.samples import NOTHING, Counts, LoadRow, open_row_of, row_of
@@ -26,6 +26,26 @@ from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
 from blsnb.printable import counted
 from blsnb.trace.events import parse_level
+
+
+@contextlib.contextmanager
+def frozen_heap() -> Iterator[None]:
+    """Leave the objects that are there out of garbage collections.
+
+    A collection of all generations stops every thread while it visits all objects of
+    the process, 50 ms for half a million. A kernel may have any number of them, but a
+    real server's clients are elsewhere: their latencies would contain it.
+    """
+    if gc.get_freeze_count():
+        # Somebody else has frozen objects, and unfreezing is for all or none.
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
 
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""

@@ -2,8 +2,8 @@
 
 import pytest
 
+from blsnb.form.input_row import UploadField
 from blsnb.form.random_values import MAX_BYTES
-from blsnb.form.upload_field import UploadField
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from blsnb.planning.triton.agreement import frontend_of
 from blsnb.planning.triton.calibrate import observed_model
 from blsnb.planning.triton.phases import Computing, Phase, computing
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
+from blsnb.planning.triton.real_world import copy_traced
 from blsnb.planning.triton.served import Executions, executions, served
-from blsnb.planning.triton.traced_copy import copy_traced
 from blsnb.trace.triton.trace_file import read_traces
 
 from .configs import MS, computes, config, waits

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blsnb.recorder.bundle import MODULE, bundle
+from blsnb.recorder.installation import MODULE, bundle
 
 HERE = Path(__file__).parent
 WAIT_S = 120

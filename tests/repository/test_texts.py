@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.repository.imported.texts import restored, unified
+from blsnb.repository.imported.derived import restored, unified
 
 BOM = b"\xef\xbb\xbf"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,12 +29,13 @@ from blsnb.planning.triton.calibrate import calibrated
 from blsnb.planning.triton.observation import Observation
 from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
-from blsnb.planning.triton.traced_copy import copy_traced
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.results.replay import request_of
 from blsnb.trace.events import TraceLevel
 from blsnb.trace.spans import Span, Trace
 
+_SOURCE = Path(__file__).with_name("traced_model.txt")
+_MODEL, _ORIGINAL = "model.py", "model_with_its_trace.py"
 _FOLDER = "blsnb-load-"
 _READY_S = 120.0
 _LOOKS, _LOOK_S = 20, 3.0
@@ -272,3 +274,17 @@ def _refuse_unobserved(config: ModelConfig) -> None:
 def _models(trace: Trace) -> set[str]:
     """Return the names of the models that a request reached."""
     return {model.name for model in trace.models if model.kind != "span"}
+
+
+def copy_traced(repository: Path, names: Iterable[str], folder: Path) -> None:
+    """Copy models into an empty folder.
+
+    A model whose configuration names another file than ``model.py`` is copied as it
+    is.
+    """
+    for name in names:
+        copy = folder / name
+        shutil.copytree(repository / name, copy, symlinks=True)
+        for model in copy.glob(f"*/{_MODEL}"):
+            model.rename(model.with_name(_ORIGINAL))
+            shutil.copyfile(_SOURCE, model)
