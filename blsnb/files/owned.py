@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
+import tempfile
 import time
 import weakref
 from collections.abc import Iterator
@@ -81,6 +82,13 @@ class OwnedFolder:
         # Named before it exists, because an interrupt may come between any two steps.
         self._claim = _Claim(unique(parent, prefix))
         self._finalizer = weakref.finalize(self, self._claim.release)
+
+    @classmethod
+    def temporary(cls, prefix: str) -> OwnedFolder:
+        """Return a folder among the system's temporary ones, after a `sweep` there."""
+        parent = Path(tempfile.gettempdir()).resolve()
+        sweep(parent, prefix)
+        return cls(parent, prefix)
 
     @property
     def path(self) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from blsnb.arguments import (
 )
 from blsnb.errors import RepositoryError, RequestInterrupted, TritonServerError
 from blsnb.files.interrupts import ended_once
-from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.files.owned import OwnedFolder
 from blsnb.parity.agreement import Case
 from blsnb.parity.blsnb_client import BlsnbClient
 from blsnb.parity.cases import Cases, NamedRequest, requests_of
@@ -123,9 +122,7 @@ class Verification:
 
     def run(self, address: str) -> Parity:
         """Send all requests to both servers; a real server started here is stopped."""
-        temporary = Path(tempfile.gettempdir()).resolve()
-        sweep(temporary, _FOLDER)
-        owned = OwnedFolder(temporary, _FOLDER)
+        owned = OwnedFolder.temporary(_FOLDER)
         try:
             target = target_of(
                 address,

@@ -7,14 +7,13 @@ import difflib
 import os.path
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blsnb.arguments import did_you_mean
 from blsnb.errors import RepositoryError
-from blsnb.files.owned import Creator, OwnedFolder, sweep, unique
+from blsnb.files.owned import Creator, OwnedFolder, unique
 from blsnb.printable import counted
 from blsnb.repository.change import Change, Files
 from blsnb.repository.directory import ModelDirectory, folders_in
@@ -56,9 +55,7 @@ class ModelRepository:
     def __init__(self, roots: Roots = None, config_name: str = "") -> None:
         self.roots = tuple(dict.fromkeys(map(_folder, _listed(roots))))
         self._config_name = config_name
-        place = Path(tempfile.gettempdir()).resolve()
-        sweep(place, _PRIVATE)
-        self._held = OwnedFolder(place, _PRIVATE)
+        self._held = OwnedFolder.temporary(_PRIVATE)
         self.private_root = self._held.create()
         self.derivations = Derivations(self.private_root)
 

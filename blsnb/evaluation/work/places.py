@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 
 from blsnb.arguments import check_type, check_whole
 from blsnb.evaluation.plain import EvaluationSettings, RowRunner
 from blsnb.evaluation.work.rows_in_server import InServer
-from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.files.owned import OwnedFolder
 from blsnb.parts.server_parts import ServerParts
 
 _FOLDER = "blsnb-evaluation-"
@@ -104,21 +102,13 @@ def _elsewhere(
     from blsnb.evaluation.work.server_copy import Opening
 
     with contextlib.ExitStack() as stack:
-        folder = _owned_folder()
+        folder = OwnedFolder.temporary(_FOLDER)
         stack.callback(folder.close)
         # The owned folder itself is locked, as an export locks its target.
-        models = folder.path / "models"
+        models = folder.create() / "models"
         copy = copy_server(parts, settings.model_name, models)
         opening = Opening(copy, models, settings)
         if place.executor is not None:
             return RowsInExecutor(place.executor, opening, place.workers)
         close = stack.pop_all().close
         return RowsInProcesses(opening, place.workers or 1, close)
-
-
-def _owned_folder() -> OwnedFolder:
-    place = Path(tempfile.gettempdir()).resolve()
-    sweep(place, _FOLDER)
-    folder = OwnedFolder(place, _FOLDER)
-    folder.create()
-    return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tempfile
 import threading
 import uuid
 import zipfile
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, RowResult
 from blsnb.evaluation.work.server_copy import CopiedServer, ServerCopy
-from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.files.owned import OwnedFolder
 
 MAX_SERVERS = 2
 """Maximum number of servers that a process keeps open."""
@@ -95,9 +94,7 @@ class _Opened:
     """A server, and the folder of its models; both end with the process."""
 
     def __init__(self, task: Task, archive: bytes) -> None:
-        place = Path(tempfile.gettempdir()).resolve()
-        sweep(place, _FOLDER)
-        self._folder = OwnedFolder(place, _FOLDER)
+        self._folder = OwnedFolder.temporary(_FOLDER)
         try:
             models = self._folder.create() / "models"
             unpack(archive, models)

@@ -25,12 +25,12 @@ from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import (
     Loaded,
     Phase,
+    RealServer,
     arriving,
     computing,
     executed,
     traces_of,
 )
-from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 
@@ -91,11 +91,11 @@ def light_phases(loaded: Loaded, observation: Observation) -> Iterator[Phase]:
 
 def observe_traced(server: RealServer, observation: Observation) -> TracedModels:
     """Observe the executions of all models."""
-    server.set_tracing(True)
+    server.client.set_tracing(True)
     loaded = loaded_server(server, observation)
     phases = list(light_phases(loaded, observation))
     alone = phases[0]
-    server.set_tracing(False)
+    server.client.set_tracing(False)
     traces = traces_of(server, sum(phase.sent for phase in phases))
     pairs = [(each, executed(traces, each, observation.sizes)) for each in phases]
     names = [name for name in observation.configs if name in pairs[0][1]]

@@ -13,12 +13,13 @@ from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row, open_row
 from blsnb.benchmark.samples import LoadRow
 from blsnb.errors import TritonServerError
+from blsnb.parity.targets import Target
+from blsnb.parity.triton.client import TritonClient
 from blsnb.parity.triton.executed import BySize, since
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.slowness_meter import UNKNOWN, Costs, metered
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
-from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.served import Executions, executions, served
 from blsnb.trace.spans import Trace
 
@@ -75,6 +76,13 @@ class Phase(NamedTuple):
         return 0.0 if self.processors is None else self.processors.others
 
 
+class RealServer(NamedTuple):
+    """A real server that bears a load, and how it was started or found."""
+
+    client: TritonClient
+    target: Target
+
+
 class Loaded:
     """A server under the loads of a calibration.
 
@@ -102,7 +110,7 @@ class Loaded:
         TritonServerError
             A request failed; also raised by `opened`.
         """
-        sender = self._server.sender(messages)
+        sender = self._server.client.sender(messages)
         count = max(clients, *self._instances.values()) * _WARM_UP
         warm = closed_row(sender, clients, Load(load.duration_s, count))
         phase = self._phase(lambda: closed_row(sender, clients, load))
@@ -110,7 +118,7 @@ class Loaded:
 
     def opened(self, messages: Sequence[RequestMessage], arrivals: Arrivals) -> Phase:
         """Send requests at their times."""
-        sender = self._server.sender(messages)
+        sender = self._server.client.sender(messages)
         phase = self._phase(lambda: open_row(sender, arrivals))
         count = len(arrivals.times_ns)
         return phase._replace(requests=count, sent=count * phase.attempts)
@@ -127,12 +135,12 @@ class Loaded:
         return phase._replace(sent=sum(sent), attempts=attempts)
 
     def _measured(self, run: Callable[[], LoadRow]) -> Phase:
-        counted, before = self._server.executions(), self._spent()
+        counted, before = self._server.client.executions(), self._spent()
         from_ns = time.monotonic_ns()
         row, costs = (run(), UNKNOWN) if before is None else metered(run)
         until_ns = time.monotonic_ns()
         after = self._spent()
-        executed = since(self._server.executions(), counted)
+        executed = since(self._server.client.executions(), counted)
         if row.failed or not row.requests:
             reason = next(iter(row.errors), "no request was answered in time")
             raise TritonServerError(f"the real server refused a request: {reason}")
@@ -141,7 +149,7 @@ class Loaded:
         return Phase(row.requests, row.requests, *times, executed, costs=costs)
 
     def _spent(self) -> ProcessorTimes | None:
-        pid = self._server.pid
+        pid = self._server.target.pid
         return None if pid is None else processor_times(pid, self._instances)
 
 
@@ -154,7 +162,7 @@ def traces_of(server: RealServer, requests: int) -> Sequence[Trace]:
     """Return the traces of the server, as soon as it has written that many."""
     deadline = time.monotonic() + _TRACED_S
     while True:
-        traces = server.traces()
+        traces = server.target.traces()
         if len(traces) >= requests or time.monotonic() > deadline:
             return traces
         time.sleep(_POLL_S)

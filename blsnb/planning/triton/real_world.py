@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,21 +12,19 @@ from pathlib import Path
 from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
 from blsnb.errors import BlsnbError, TritonServerError
-from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.files.owned import OwnedFolder
 from blsnb.model.config import ModelConfig
 from blsnb.parity.blsnb_client import BlsnbClient
-from blsnb.parity.targets import Local, Report, Target
+from blsnb.parity.targets import Local, Report
 from blsnb.parity.triton.client import TritonClient
-from blsnb.parity.triton.executed import BySize
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
-from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import TRITON, Calibration
 from blsnb.planning.observations import Observed, observe, size_of, sized
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton.calibrate import calibrated
 from blsnb.planning.triton.observation import Observation
-from blsnb.planning.triton.real_server import RealServer
+from blsnb.planning.triton.phases import RealServer
 from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.results.replay import request_of
@@ -40,35 +37,6 @@ _FOLDER = "blsnb-load-"
 _READY_S = 120.0
 _LOOKS, _LOOK_S = 20, 3.0
 """Maximum number of requests here that show which models are called, and seconds."""
-
-
-class LoadedServer:
-    """A real server that bears a load."""
-
-    def __init__(self, client: TritonClient, target: Target) -> None:
-        self._client = client
-        self._target = target
-
-    @property
-    def pid(self) -> int | None:
-        """Id of its process; None if it was not started here."""
-        return self._target.pid
-
-    def sender(self, messages: Sequence[RequestMessage]) -> Sender:
-        """Return a client that sends these requests again and again."""
-        return self._client.sender(messages)
-
-    def set_tracing(self, enabled: bool) -> None:
-        """Trace the times of all requests, or of none."""
-        self._client.set_tracing(enabled)
-
-    def executions(self) -> Mapping[str, BySize]:
-        """Return what it has counted: the executions of each model by batch size."""
-        return self._client.executions()
-
-    def traces(self) -> Sequence[Trace]:
-        """Return the requests that were traced so far."""
-        return self._target.traces()
 
 
 class RealWorld:
@@ -120,9 +88,7 @@ class RealWorld:
         traced
             Whether the models pass their traces on.
         """
-        temporary = Path(tempfile.gettempdir()).resolve()
-        sweep(temporary, _FOLDER)
-        owned = OwnedFolder(temporary, _FOLDER)
+        owned = OwnedFolder.temporary(_FOLDER)
         folder = owned.create()
 
         try:
@@ -138,7 +104,7 @@ class RealWorld:
             called = {name for trace in self._looks for name in _models(trace)}
             with target.serving(self._request.model_name, sorted(called)) as client:
                 _check_loaded(client, called)
-                yield LoadedServer(client, target)
+                yield RealServer(client, target)
         finally:
             owned.close()
 
@@ -146,7 +112,7 @@ class RealWorld:
     def sender(self, configs: Mapping[str, str]) -> Iterator[Sender]:
         """Run a server with other configurations, and return a client of it."""
         with self.serving(configs) as server:
-            yield server.sender(self.messages)
+            yield server.client.sender(self.messages)
 
     def calibrate(
         self,

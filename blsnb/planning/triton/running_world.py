@@ -40,9 +40,8 @@ from blsnb.planning.triton.calibrate import (
     observe_plain,
 )
 from blsnb.planning.triton.observation import Observation, TracedModels
-from blsnb.planning.triton.phases import Phase
-from blsnb.planning.triton.real_server import RealServer
-from blsnb.planning.triton.real_world import LoadedServer, RealWorld
+from blsnb.planning.triton.phases import Phase, RealServer
+from blsnb.planning.triton.real_world import RealWorld
 from blsnb.planning.triton.recorded import Recorded
 
 _MEANS = (
@@ -145,7 +144,7 @@ class RunningWorld:
         with target.serving(observation.model_name, ()) as client:
             for name, config in observation.configs.items():
                 self._check(client, name, config)
-            server = LoadedServer(client, target)
+            server = RealServer(client, target)
             found = calibrated(server, observation, self._here.executions())
         means = _MEANS.format(self._url)
         return replace(found, remarks=(*found.remarks, means))
