@@ -6,10 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+from blsnb.otlp.assembly import assemble_one, outlines
+from blsnb.otlp.decoding import ReceivedSpan
+from blsnb.trace.spans import Trace
+
 GOLDEN = Path(__file__).parent / "otlp" / "golden" / "triton_2.51.0.jsonl"
 """Requests of a real server, a message a line: those of `NAMES`."""
 NAMES = ("pipe", "child", "child", "child", "child", "fail", "ens", "dec")
 JSON = "application/json"
+
+
+def assemble(spans: list[ReceivedSpan]) -> list[Trace]:
+    """Return the traces of all requests."""
+    found = (assemble_one(spans, each.run_id) for each in outlines(spans))
+    return [trace for trace in found if trace is not None]
 
 
 def span(trace: int, number: int, parent: int = 0, **fields: Any) -> dict[str, Any]:

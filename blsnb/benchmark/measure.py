@@ -219,9 +219,7 @@ def measure(
     return MeasuredRows(tuple(rows), interrupted, tuple(left_out))
 
 
-def closed_row(
-    sender: Sender, clients: int, load: Load, counts: Counts = NOTHING
-) -> LoadRow:
+def closed_row(sender: Sender, clients: int, load: Load) -> LoadRow:
     """Measure clients in a closed loop.
 
     Raises
@@ -230,10 +228,10 @@ def closed_row(
         Ctrl-C ended the measurement.
     """
     with frozen_heap(), client_threads() as workers:
-        return _row(_closed(sender, load, workers, clients, load.requests), counts)
+        return _row(_closed(sender, load, workers, clients, load.requests))
 
 
-def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> LoadRow:
+def open_row(sender: Sender, arrivals: Arrivals) -> LoadRow:
     """Measure requests at their times.
 
     Raises
@@ -242,14 +240,14 @@ def open_row(sender: Sender, arrivals: Arrivals, counts: Counts = NOTHING) -> Lo
         Ctrl-C ended the measurement.
     """
     with frozen_heap(), client_threads() as workers:
-        return _row(_opened(sender, workers, arrivals), counts)
+        return _row(_opened(sender, workers, arrivals))
 
 
-def _row(plan: LevelPlan, counts: Counts) -> LoadRow:
+def _row(plan: LevelPlan) -> LoadRow:
     level = plan.run(lambda share: None)
     if level.interrupted:
         raise KeyboardInterrupt
-    return plan.row(level, counts)
+    return plan.row(level, NOTHING)
 
 
 def _closed(

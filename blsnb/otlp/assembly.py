@@ -27,6 +27,7 @@ from blsnb.trace.events import Call, CallFlag, LogLine, ModelInfo, by_start
 from blsnb.trace.facts import ClockReading, TraceContext
 from blsnb.trace.files.v2.tensor_columns import new_tensor
 from blsnb.trace.spans import Trace
+from blsnb.trace.triton.calls import limit_models
 from blsnb.trace.triton.json_form import BACKEND_OUTPUT, QUEUE_INPUT, STAMP_LEVEL
 
 NO_VALUES = (
@@ -38,22 +39,6 @@ CIRCLE = "In the received spans this call is its own ancestor; the cycle is cut 
 _CLOCK = ClockReading(0, 0)
 """Times of received spans are the time of day."""
 _MAX_CALLS = 10_000
-_MAX_MODELS = 10_000
-_FURTHER = ModelInfo("further models", -1, "", "", "model", "")
-
-
-def assemble(spans: Iterable[ReceivedSpan]) -> list[Trace]:
-    """Return a trace for each client request, in the order of their starts.
-
-    Parameters
-    ----------
-    spans
-        Spans of one OpenTelemetry trace, in any order. A client may use one trace for
-        several requests.
-    """
-    family = _Family({span.span_id: span for span in spans})
-    traces = [family.trace(root) for root in family.roots()]
-    return sorted(traces, key=lambda trace: trace.start_ns)
 
 
 def assemble_one(spans: Iterable[ReceivedSpan], run_id: str) -> Trace | None:
@@ -160,7 +145,7 @@ class _Family:
     def trace(self, root: ReceivedSpan) -> Trace:
         """Return the trace of one client request."""
         calls = _in_order(self._calls(root))
-        _limit_models(calls)
+        limit_models(calls)
         ensembles = _ensembles(calls)
         for call in calls:
             call.model = ensembles.get(call.model, call.model)
@@ -296,14 +281,6 @@ def _tensor(facts: Mapping[str, Any]) -> TensorRef | None:
 
 def _is_size(value: Any) -> bool:
     return type(value) is int and value >= 0
-
-
-def _limit_models(calls: Collection[Call]) -> None:
-    known = dict.fromkeys(call.model for call in calls)
-    kept = set(list(known)[:_MAX_MODELS])
-    for call in calls:
-        if call.model not in kept:
-            call.model = _FURTHER
 
 
 def _ensembles(calls: Collection[Call]) -> dict[ModelInfo, ModelInfo]:

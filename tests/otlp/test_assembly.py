@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from spans import JSON, message, model_span, request, span
+from spans import JSON, assemble, message, model_span, request, span
 
-from blsnb.otlp import assembly
 from blsnb.otlp.assembly import (
     CIRCLE,
     NO_VALUES,
     UNKNOWN_PARENT,
-    assemble,
     assemble_one,
     outlines,
 )
 from blsnb.otlp.decoding import decode
+from blsnb.trace.triton import calls
 
 
 def received(*spans):
@@ -153,7 +152,7 @@ def test_an_outline_without_a_call_has_the_times_of_its_span():
 
 def test_models_beyond_the_limit_are_one(monkeypatch):
     """A sender could name each call's model anew."""
-    monkeypatch.setattr(assembly, "_MAX_MODELS", 2)
+    monkeypatch.setattr(calls, "_MAX_MODELS", 2)
     [trace] = assemble(
         received(*(model_span(1, n, n - 1, name=f"m{n}") for n in (1, 2, 3, 4)))
     )

@@ -13,9 +13,9 @@ import pytest
 from asserting import some
 from cells import CONFIG, DOUBLE, cell
 from collector import Collector, collecting
+from spans import assemble
 
 from blsnb import CollectorError, InferenceError, Run, Server, TraceError, load_trace
-from blsnb.otlp.assembly import assemble
 from blsnb.otlp.decoding import decode
 from blsnb.trace.facts import TraceContext
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.profiling.line_clock import LineCount, Place, ThreadLines
@@ -19,7 +19,6 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.facts import Profile
 from blsnb.trace.profiles.lines import FileLines, LineHits, stored_lines
 
-T = TypeVar("T")
 _ENGINE, _BLS = "blsnb.engine.", "bls"
 _PATIENCE_S = 5.0
 """Maximum seconds in which code that continues after the response is timed."""

@@ -15,7 +15,7 @@ from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.files.owned import OwnedFolder
 from blsnb.model.config import ModelConfig
 from blsnb.parity.blsnb_client import BlsnbClient
-from blsnb.parity.targets import Local, Report
+from blsnb.parity.targets import Local
 from blsnb.parity.triton.client import TritonClient
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
@@ -51,8 +51,6 @@ class RealWorld:
         observe the models on real servers that are started for it.
     computing
         For a recording: the share of a model's own work that needs a processor.
-    install
-        Whether a server, and packages that models import, may be installed.
     """
 
     name = TRITON
@@ -64,15 +62,11 @@ class RealWorld:
         *,
         recording: Recorded | None = None,
         computing: Mapping[str, float] | None = None,
-        install: bool = False,
-        report: Report = lambda words: None,
     ) -> None:
         self._parts = parts
         self._request = request
         self._recording = recording
         self._computing = computing or {}
-        self._install = install
-        self._report = report
         self.messages = [parts.requests.message(request)]
 
     @contextmanager
@@ -90,14 +84,13 @@ class RealWorld:
         """
         owned = OwnedFolder.temporary(_FOLDER)
         folder = owned.create()
-
         try:
             target = Local(
                 BlsnbClient(self._parts),
                 folder,
-                may_install=self._install,
+                may_install=False,
                 timeout_s=_READY_S,
-                report=self._report,
+                report=lambda words: None,
                 prepare=partial(_prepared, folder, configs or {}, traced),
                 tracing=traced,
             )

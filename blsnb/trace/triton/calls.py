@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo, by_start
@@ -174,17 +174,22 @@ def _is_numbered(call: Call) -> bool:
     return (-1 if call.parent is None else call.parent.id) < call.id <= _MAX_ID
 
 
+def limit_models(calls: Iterable[Call]) -> None:
+    """Give all but the first models of calls one name."""
+    known = dict.fromkeys(call.model for call in calls)
+    kept = set(list(known)[:_MAX_MODELS])
+    for call in calls:
+        if call.model not in kept:
+            call.model = _FURTHER
+
+
 def _trace(root: int, calls: list[Call]) -> Trace:
     """Return the trace of a client request."""
     calls = by_start(calls)
     if not all(map(_is_numbered, calls)):
         for place, call in enumerate(calls):
             call.id = place
-    known = dict.fromkeys(call.model for call in calls)
-    kept = set(list(known)[:_MAX_MODELS])
-    for call in calls:
-        if call.model not in kept:
-            call.model = _FURTHER
+    limit_models(calls)
     folded, gaps = FoldedCounts(), Gaps()
     if len(calls) > KEEP_CALLS:
         before = list(calls)

@@ -17,14 +17,6 @@ class ConcurrencyStep(NamedTuple):
     level: int
 
 
-def steps(start: Array, end: Array) -> list[ConcurrencyStep]:
-    """Return the periods in which at least one call ran.
-
-    A call that ends when another starts does not overlap it.
-    """
-    return _listed(*_counted(start, end))
-
-
 def periods(start: Array, end: Array) -> list[tuple[float, float]]:
     """Return start and end of the periods in which any call ran, without gaps."""
     start, end, _ = _counted(start, end)
