@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import metadata
-from typing import NamedTuple
+from pathlib import Path
 
 from blsnb.command.arguments import CommandError
 from blsnb.errors import BlsnbError
@@ -20,69 +21,17 @@ _FAILED = 2
 _INTERRUPTED = 130
 _PIPE_CLOSED = 141
 """The shell's exit status of a process ended by SIGINT or SIGPIPE."""
-
-
-class ProgramSubcommand(NamedTuple):
-    """The usage and the summary of a subcommand."""
-
-    usage: str
-    summary: str
-
-
-# Each is a module of this package with a function `run`, imported when it is used.
-SUBCOMMANDS = {
-    "evaluate": ProgramSubcommand(
-        "REPOSITORY NAME ROWS [--metric MODULE:FUNCTION] [--at-least METRIC=NUMBER] "
-        "[--json]",
-        "send each row of a data set to a model, and measure the answers",
-    ),
-    "lab": ProgramSubcommand(
-        "[FOLDER] [OPTION ...]", "open the tutorial notebooks in JupyterLab"
-    ),
-    "panel": ProgramSubcommand(
-        "[--remove]", "link the panel of JupyterLab into this environment"
-    ),
-    "recorder": ProgramSubcommand(
-        "install | status | uninstall [--python ENV]",
-        "record the models of a production server, to replay their requests here",
-    ),
-    "serve": ProgramSubcommand(
-        "REPOSITORY ... [--http PORT] [--grpc PORT] [--metrics PORT] [--host ADDRESS]",
-        "serve model repositories over HTTP and gRPC, as a Triton server does",
-    ),
-    "test": ProgramSubcommand(
-        "REPOSITORY [OPTION ...]", "run a model repository's own tests with pytest"
-    ),
-    "trace": ProgramSubcommand(
-        "FILE [--html | --svg | --perfetto FILE]",
-        "show a recorded run, or a trace file of a Triton server",
-    ),
-    "verify": ProgramSubcommand(
-        "REPOSITORY NAME [INPUT=EXPRESSION ...] [OPTION ...]",
-        "send the same requests to a real Triton server, and compare the responses",
-    ),
-    "watch": ProgramSubcommand(
-        "[FILE] [--listen ADDRESS] [--port PORT] [--server URL] [--rate N] "
-        "[--level LEVEL] [--count N] [--model NAME] [--id ID] [--slower-than MS]",
-        "list the requests of a real Triton server as they end, or those of a file",
-    ),
-}
+_HELP = Path(__file__).with_name("help.txt")
 
 
 def help_text() -> str:
     """Return the text of ``blsnb --help``: each subcommand and its summary."""
-    rows = [
-        f"  blsnb {name} {each.usage}\n      {each.summary}"
-        for name, each in SUBCOMMANDS.items()
-    ]
-    listed = "\n".join(rows)
-    return (
-        "For the terminal what %triton is for notebooks.\n\n"
-        f"usage: blsnb SUBCOMMAND ...\n\n{listed}\n\n"
-        "blsnb SUBCOMMAND --help shows its options; blsnb --version the version.\n"
-        "Exit status: 0 success; 1 a test failed or an answer differs; 2 the command "
-        "could not be run.\n"
-    )
+    return _HELP.read_text("utf-8")
+
+
+def subcommands() -> list[str]:
+    """Return the names of the modules of this package that have a function ``run``."""
+    return re.findall(r"^  blsnb (\w+)", help_text(), re.M)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -123,8 +72,8 @@ def _run(name: str, words: list[str]) -> int:
     if name == "--version":
         print(f"blsnb {metadata.version('blsnb')}")
         return 0
-    if name not in SUBCOMMANDS:
-        known = ", ".join(SUBCOMMANDS)
+    if name not in subcommands():
+        known = ", ".join(subcommands())
         raise CommandError(f"there is no such subcommand; there are {known}")
     status: int = importlib.import_module(f"blsnb.command.{name}").run(words)
     return status

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cells import CONFIG, DOUBLE, cell
 
-from blsnb.command.program import SUBCOMMANDS
+from blsnb.command.program import subcommands
 from blsnb.testing.tested_server import TestedServer
 
 from .conftest import write_repository
@@ -74,7 +74,7 @@ def test_a_model_is_defined_as_documented(run_tests):
     run_tests(body).assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS)
+@pytest.mark.parametrize("name", subcommands())
 def test_every_subcommand_is_on_the_page(name):
     """Its arguments are listed."""
     assert f"| `blsnb {name} " in TEXT
