@@ -8,7 +8,8 @@ from run_files import chunks_of, file_of, json_of
 from test_run_reader import changed, small_run
 
 from blsnb.errors import TraceFileError
-from blsnb.trace.files.run_file import read_run, write_run
+from blsnb.trace.files.run_file import read_run
+from blsnb.trace.files.v2.writer import write_run
 from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
 

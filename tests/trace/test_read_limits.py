@@ -14,7 +14,8 @@ from views.samples import invoice_run
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import MIN_BYTES, RATIO
 from blsnb.options import options
-from blsnb.trace.files.run_file import SavedRun, read_run, write_run
+from blsnb.trace.files.run_file import SavedRun, read_run
+from blsnb.trace.files.v2.writer import write_run
 
 _NOISE = 12 << 20
 """Bytes by which the resident memory of a process varies, whatever it does."""

@@ -33,10 +33,11 @@ from blsnb.trace.facts import (
     Profile,
     RecordingFacts,
 )
-from blsnb.trace.files.run_file import read_run, write_run
+from blsnb.trace.files.run_file import read_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_columns import FACTS
 from blsnb.trace.files.v2.tensor_columns import SummarisedTensor
+from blsnb.trace.files.v2.writer import write_run
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent

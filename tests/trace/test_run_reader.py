@@ -26,10 +26,11 @@ from blsnb.results.loaded_run import load_run
 from blsnb.trace.dropped import find_call, notices
 from blsnb.trace.events import CallFlag
 from blsnb.trace.facts import ClockReading, Drop, Profile, RecordingFacts
-from blsnb.trace.files.run_file import read_run, write_run
+from blsnb.trace.files.run_file import read_run
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2.call_values import read_parameter
 from blsnb.trace.files.v2.chunks import MAGIC, parsed
+from blsnb.trace.files.v2.writer import write_run
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame

@@ -14,11 +14,12 @@ from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.files.run_file import read_run, write_run
+from blsnb.trace.files.run_file import read_run
 from blsnb.trace.files.saved_run import SavedRun
 from blsnb.trace.files.v2 import columns
 from blsnb.trace.files.v2 import writer as run_writer
 from blsnb.trace.files.v2.chunks import LargeChunk
+from blsnb.trace.files.v2.writer import write_run
 from blsnb.trace.spans import Trace
 
 MODELS = [

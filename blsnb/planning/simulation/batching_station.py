@@ -44,9 +44,6 @@ class BatchingStation(Station):
         self._executed: set[SimulatedRequest] = set()
         """Those of them that wait for the delivery of earlier ones."""
 
-    def __len__(self) -> int:
-        return len(self._batcher)
-
     def add(self, request: SimulatedRequest) -> None:
         """Append a request, or refuse it at the limit of the queue."""
         now_ns = request.queued_ns = self._timeline.now_ns

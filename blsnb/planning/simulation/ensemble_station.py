@@ -57,9 +57,6 @@ class EnsembleStation(Station):
         self._made: dict[tuple[int, int], dict[str, Held[None]]] = {}
         """Tensors of requests and responses of a size, by step; -1 for inputs."""
 
-    def __len__(self) -> int:
-        return 0
-
     def add(self, request: SimulatedRequest) -> None:
         """Start a request."""
         request.queued_ns = self._timeline.now_ns

@@ -32,9 +32,6 @@ class SequenceStation(Station):
         )
         self._wake_ns = -1
 
-    def __len__(self) -> int:
-        return len(self._batcher)
-
     def add(self, request: SimulatedRequest) -> None:
         """Append a request to its sequence, or refuse it."""
         now_ns = request.queued_ns = self._timeline.now_ns

@@ -138,10 +138,6 @@ class Station(ABC):
         return held
 
     @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of waiting requests."""
-
-    @abstractmethod
     def add(self, request: SimulatedRequest) -> None:
         """Take a request."""
 
@@ -246,9 +242,6 @@ class DefaultStation(Station):
     ) -> None:
         super().__init__(timeline, execute, count, admission)
         self._waiting: deque[SimulatedRequest] = deque()
-
-    def __len__(self) -> int:
-        return len(self._waiting)
 
     def add(self, request: SimulatedRequest) -> None:
         """Append a request."""

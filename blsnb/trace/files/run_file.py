@@ -10,7 +10,6 @@ from pathlib import Path
 
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
-from blsnb.files.whole import output_file
 from blsnb.options import options
 from blsnb.trace.facts import ClockReading
 from blsnb.trace.files.refusal import damage, refusal
@@ -18,7 +17,7 @@ from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v1 import read_zip
 from blsnb.trace.files.v2.chunks import MAGIC, DamagedChunk
 from blsnb.trace.files.v2.reader import read_chunks
-from blsnb.trace.files.v2.writer import BUDGET_BYTES, write_chunks
+from blsnb.trace.files.v2.writer import BUDGET_BYTES, write_run
 from blsnb.trace.spans import Trace
 
 SUFFIX = ".blsrun"
@@ -73,32 +72,6 @@ def save_run(
     if budget < 0:
         raise ValueError(f"budget_bytes={budget} is not valid; expected 0 or more")
     return write_run(SavedRun(trace, responses, error), path, budget)
-
-
-def write_run(
-    run: SavedRun,
-    path: str | os.PathLike[str],
-    budget_bytes: int = BUDGET_BYTES,
-) -> str:
-    """Write a run to a file, which appears only when it is complete.
-
-    Parameters
-    ----------
-    budget_bytes
-        Maximum number of bytes of tensor values.
-
-    Returns
-    -------
-    str
-        A remark about values that did not fit; empty if all did.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; an existing file is unchanged.
-    """
-    with output_file(Path(path)) as partial, partial.open("wb") as file:
-        return write_chunks(run, file, budget_bytes)
 
 
 def _limit(size: int, limit_bytes: int | None) -> int:

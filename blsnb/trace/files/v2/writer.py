@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import metadata
 from itertools import chain
+from pathlib import Path
 from typing import Any, BinaryIO
 
+from blsnb.files.whole import output_file
 from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag
@@ -33,8 +36,10 @@ _BODY = 1 << 20
 _ERROR = int(CallFlag.ERROR)
 
 
-def write_chunks(run: SavedRun, file: BinaryIO, budget_bytes: int) -> str:
-    """Write a run to an empty file.
+def write_run(
+    run: SavedRun, path: str | os.PathLike[str], budget_bytes: int = BUDGET_BYTES
+) -> str:
+    """Write a run to a file, which appears only when it is complete.
 
     Parameters
     ----------
@@ -45,8 +50,14 @@ def write_chunks(run: SavedRun, file: BinaryIO, budget_bytes: int) -> str:
     -------
     str
         A remark about values that did not fit; empty if all did.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written; an existing file is unchanged.
     """
-    return _RunWriter(run, file, budget_bytes).write()
+    with output_file(Path(path)) as partial, partial.open("wb") as file:
+        return _RunWriter(run, file, budget_bytes).write()
 
 
 class _RunWriter:
