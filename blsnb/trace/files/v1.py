@@ -130,8 +130,7 @@ def _read(known: dict[str, Any], data: bytes, name: str) -> SavedRun:
     contents.take_answer(received, b"")
     contents.take_remarks({"remarks": get("remarks")}, b"")
     contents.take_end({"taken_ns": get("taken_ns")}, b"")
-    assert contents.answer is not None
-    return SavedRun(contents.trace(name), *contents.answer)
+    return contents.saved(name)
 
 
 def _rows(value: Any, length: int) -> list[Sequence[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from blsnb.clock.pausing_clock import Pause
 from blsnb.printable import counted
@@ -19,7 +19,7 @@ from blsnb.trace.facts import (
 )
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
-from blsnb.trace.files.saved_run import SavedResponse
+from blsnb.trace.files.saved_run import SavedResponse, SavedRun
 from blsnb.trace.files.v2 import call_values
 from blsnb.trace.files.v2.call_columns import FACTS, MAX_ID, read_calls
 from blsnb.trace.files.v2.model_rows import (
@@ -35,13 +35,6 @@ from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Span, Trace
-
-
-class RecordedAnswer(NamedTuple):
-    """What the client received."""
-
-    responses: tuple[SavedResponse, ...]
-    error: str | None
 
 
 class RunContents:
@@ -70,7 +63,8 @@ class RunContents:
         self.gaps: Sequence[Gap] = ()
         """Gaps whose callers are ids, not rows."""
         self.drops: tuple[Drop, ...] = ()
-        self.answer: RecordedAnswer | None = None
+        self.received: tuple[SavedResponse, ...] | None = None
+        self.error: str | None = None
         self.pauses: tuple[Pause, ...] = ()
         self.profiles: list[Profile] = []
         self.unread: list[UnreadChunk] = []
@@ -120,10 +114,8 @@ class RunContents:
 
     def take_answer(self, value: dict[str, Any], body: bytes) -> None:
         """Take what the client received."""
-        responses = read_answer(checked.part(value, "responses"), self.tensors)
-        self.answer = RecordedAnswer(
-            responses, checked.optional_text(value.get("error"))
-        )
+        self.received = read_answer(checked.part(value, "responses"), self.tensors)
+        self.error = checked.optional_text(value.get("error"))
 
     def take_pauses(self, value: dict[str, Any], body: bytes) -> None:
         """Take the pauses of a debugger."""
@@ -153,7 +145,11 @@ class RunContents:
                 f"({size:,} bytes)."
             )
 
-    def trace(self, file: str) -> Trace:
+    def saved(self, file: str) -> SavedRun:
+        """Return the run that was read from a file with a name."""
+        return SavedRun(self._trace(file), self.received, self.error)
+
+    def _trace(self, file: str) -> Trace:
         """Return the calls of the named file as a trace; may be called once."""
         remarks = (*self.remarks, *self._missing())
         rows = {id: row for row, id in enumerate(sorted(self.calls))}

@@ -88,12 +88,7 @@ def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> Sa
             )
     if remark:
         contents.remarks.append(remark)
-    answer = contents.answer
-    return SavedRun(
-        contents.trace(path.name),
-        None if answer is None else answer.responses,
-        None if answer is None else answer.error,
-    )
+    return contents.saved(path.name)
 
 
 def _read_head(
