@@ -33,8 +33,8 @@ from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop
 from blsnb.planning.simulation.pace import Slowness
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.planning.slowness_meter import Costs, metered
+from blsnb.planning.triton.phases import RealServer
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
-from blsnb.planning.triton.real_server import RealServer
 from blsnb.planning.triton.real_world import RealWorld
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START, RequestFields
 
@@ -155,7 +155,7 @@ class SequenceSender:
                 message.with_fields(**next(fields)._asdict())
                 for _ in range(_MAX_SEQUENCE_REQUESTS)
             ]
-            self._senders.append(server.sender(messages))
+            self._senders.append(server.client.sender(messages))
 
     def send(self, level: Level, number: int, began_ns: int = 0) -> None:
         """Send the next request of a client or of a turn."""
@@ -225,12 +225,12 @@ def _measured(
 ) -> Iterator[tuple[int | None, LoadRow, Costs]]:
     """Yield measurements: the number of the rate, or None for the saturation."""
     with world.serving() as server:
-        assert server.pid is not None
-        spent = partial(processor_times, server.pid, list(case.models))
-        sender: Sender = server.sender(world.messages)
+        assert server.target.pid is not None
+        spent = partial(processor_times, server.target.pid, list(case.models))
+        sender: Sender = server.client.sender(world.messages)
         if case.sequences is not None:
             sender = SequenceSender(server, world.messages[0], case.sequences)
-        closed_row(server.sender(world.messages), 1, Load(1.0, 20))
+        closed_row(server.client.sender(world.messages), 1, Load(1.0, 20))
         for seed in case.seeds[:MEASUREMENTS]:
             for number, rate in enumerate(rates):
                 measure = partial(open_row, sender, _arrivals(rate, seed))

@@ -15,9 +15,9 @@ import tritonclient.grpc
 import waiting
 from cells import CONFIG, DOUBLE, cell
 from collector import Collector, collecting
+from spans import assemble
 
 from blsnb import Server
-from blsnb.otlp.assembly import assemble
 from blsnb.otlp.decoding import decode
 from blsnb.parts import exporter as exporters
 from blsnb.serving.endpoints import serve
@@ -59,7 +59,7 @@ def traces(collector: Collector, count: int = 1) -> list[Trace]:
         bodies = [each.body for each in list(collector.received)]
         spans = [s for b in bodies for s in decode(b, "application/json").spans]
         ids = dict.fromkeys(span.trace_id for span in spans)
-        return [t for i in ids for t in assemble(s for s in spans if s.trace_id == i)]
+        return [t for i in ids for t in assemble([s for s in spans if s.trace_id == i])]
 
     assert waiting.until(lambda: len(received()) >= count)
     return received()
