@@ -37,6 +37,7 @@ OWN_TEXT = {
     "inference_server.Server",
     "lazy_rows.LazyRows",
     "lifetime.ServerLifetime",
+    "slot.LastRequests",
     "metrics.Interval",
     "model_reports.ModelReports",
     "monitor.Monitor",

@@ -18,7 +18,7 @@ class Changes:
     """Follows the rows that one page has received.
 
     Many rows that change all the time, as those of 500 runs a second, would keep the
-    page busy with drawing what nobody can read: a message of many rows is followed by
+    page busy with drawing rows too fast to read: a message of many rows is followed by
     a pause of up to half a second.
 
     Parameters

@@ -33,8 +33,15 @@ class Counting:
         self.sent = 0
         self.error = error
 
+    @property
+    def client(self):
+        """Its client: this server itself."""
+        return self
+
+    target = client
+
     def sender(self, messages):
-        """Return a client: this server itself."""
+        """Return a sender: this server itself."""
         return self
 
     def send(self, level, number, began_ns=0):

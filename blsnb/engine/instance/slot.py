@@ -107,7 +107,8 @@ class LastRequests:
         if not self._is_over:
             return []
         idle, self._idle = self._idle, []
-        return [each for each in present if each in idle]
+        # Triton begins with the last instance.
+        return [each for each in reversed(present) if each in idle]
 
     def _are_needed(self, present: Sequence[ModelInstance]) -> bool:
         busy = (each.execution for each in present if each not in self._idle)

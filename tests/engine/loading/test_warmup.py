@@ -181,7 +181,7 @@ def test_a_model_can_call_other_models_during_warm_up(server):
     server.define("m", cell(execute), config=warmed())
 
     assert "fine" == stage.seen[0]
-    assert "Request for unknown model: 'm' is not found" in stage.seen[1]
+    assert "'m' has no available versions" in stage.seen[1]
 
 
 def test_a_load_by_a_model_shows_its_warm_up(server):
