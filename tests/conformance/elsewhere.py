@@ -360,8 +360,8 @@ def remove(path: Path) -> None:
 
 
 def make_newest(path: Path) -> None:
-    """Make a file newer than all before it: clocks of file systems are coarse."""
-    _newest.append(max(time.time_ns(), _newest[-1] + 10_000_000))
+    """Make a file newer than all before it, in the whole seconds of bytecode files."""
+    _newest.append(max(time.time_ns(), _newest[-1] + 1_000_000_000))
     os.utime(path, ns=(_newest[-1],) * 2)
 
 

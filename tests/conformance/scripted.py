@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shutil
 import tempfile
 import time
@@ -202,11 +203,13 @@ class Scene:
 
     def pending(self) -> int:
         """How many requests wait."""
-        head = f'nv_inference_pending_request_count{{model="{self.name}"'
-        for line in self.target.metrics().splitlines():
-            if line.startswith(head):
-                return round(float(line.split()[-1]))
-        return 0
+        # Labels of tags may stand before the model.
+        found = re.findall(
+            rf'^nv_inference_pending_request_count{{.*model="{self.name}".*}} (\S+)',
+            self.target.metrics(),
+            re.MULTILINE,
+        )
+        return sum(round(float(each)) for each in found)
 
     def calls(self) -> Iterator[tuple[str, list[Any]]]:
         """Yield each execution: its instance and its requests."""
