@@ -204,7 +204,8 @@ class Sampler:
         stack: list[_Place] = []
         module = ""
         frame: FrameType | None = innermost
-        while frame is not None:
+        # Python 3.11 was seen to link a frame that had just ended to another object.
+        while isinstance(frame, FrameType):
             code = frame.f_code
             name = self._names.get(code)
             if name is None:

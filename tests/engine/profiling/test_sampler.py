@@ -14,6 +14,7 @@ from cells import CONFIG, DOUBLE, calling, cell
 
 import blsnb
 from blsnb import InferenceError
+from blsnb.engine.profiling.sampler import Sampler
 
 # Work is counted in steps, not in time: samples of both functions are of one rate.
 SPINS = cell(
@@ -270,3 +271,11 @@ def test_a_coroutine_of_a_notebook_gets_a_profile(server):
     assert 1 == len(responses)
     waiting.until(lambda: server.runs[-1].profile is not None)
     assert samples_of(server.runs[-1], "more") > 5
+
+
+def test_what_is_no_frame_ends_a_stack(server):
+    """The caller of a frame that had just ended may be any object."""
+    server.define("double", DOUBLE, config=CONFIG)
+    run = server.infer("double", ONE)
+
+    assert ("", ()) == Sampler(run._record)._model_code(run)
