@@ -15,6 +15,7 @@ from blsnb.errors import (
     ModelLoadError,
     ServerClosedError,
 )
+from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.requests import STOPPING
 from blsnb.serving.core.shortage import shortage_of
 from blsnb.serving.core.wire import WireResponse
@@ -46,7 +47,7 @@ def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
     if isinstance(error, RequestError | InferenceError | ModelLoadError):
         status = _STATUSES.get(error.code, grpc.StatusCode.INTERNAL)
         # Triton passes its texts on as C strings.
-        return status, error.message.partition("\0")[0]
+        return status, until_nul(error.message)
     if (shortage := shortage_of(error)) is not None:
         return grpc.StatusCode.RESOURCE_EXHAUSTED, shortage.message
     _log.error("a call over gRPC failed", exc_info=error)
