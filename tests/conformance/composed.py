@@ -18,6 +18,7 @@ from blsnb.parts.server_parts import parts_of
 
 from .asking import tensor
 from .blsnb_target import deadline_ns, message_of
+from .counting import settled
 from .over_grpc import message
 from .scripted import write
 from .targets import Answer, Failure, Request, Target, Value
@@ -154,7 +155,10 @@ class Cast:
         return sorted(name for name, _ in self.calls())
 
     def counted(self, name: str) -> list[Any]:
-        """Return the statistics, and the failures in the metrics."""
+        """Return the statistics, and the failures in the metrics, once they settle."""
+        return settled(lambda: self._counts(name))
+
+    def _counts(self, name: str) -> list[Any]:
         row = self._statistics(name)
         counts = {key: each["count"] for key, each in row["inference_stats"].items()}
         head = f'nv_inference_request_failure{{model="{name}",'

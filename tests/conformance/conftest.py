@@ -100,9 +100,10 @@ def beside() -> Iterator[Callable[[Target], Target]]:
                 made[target.name] = blsnb_target(CACHE_BYTES, strict=True)
             else:
                 assert env is not None
-                made[target.name] = TritonTarget(
-                    env, [*MORTAL, *cache_of(env, CACHE_BYTES)]
-                )
+                assert isinstance(target, TritonTarget)
+                server = TritonTarget(env, [*MORTAL, *cache_of(env, CACHE_BYTES)])
+                target.beside.append(server)
+                made[target.name] = server
         return made[target.name]
 
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2 as pb
@@ -14,6 +15,7 @@ from .scripted import pause
 from .targets import Target
 
 SETTLES_S = 0.03
+T = TypeVar("T")
 
 
 def statistics(target: Target, model: str) -> dict[str, Any]:
@@ -33,24 +35,35 @@ def statistics(target: Target, model: str) -> dict[str, Any]:
 def counted(target: Target, model: str, requests: int) -> dict[str, Any]:
     """Return the counts of a model once they include a number of requests.
 
-    Triton counts shortly after the response. Durations are replaced by whether they
-    exist, the time of the last inference by whether it was just now.
+    Durations are replaced by whether they exist, the time of the last inference by
+    whether it was just now.
     """
-    found: dict[str, Any] = {}
 
-    def settled() -> bool:
-        nonlocal found
-        before, found = found, statistics(target, model)
+    def complete(found: dict[str, Any]) -> bool:
         stats = found["inference_stats"]
-        over = sum(_count(stats[key]) for key in ("success", "fail"))
-        if requests <= over and before == found:
+        return requests <= sum(_count(stats[key]) for key in ("success", "fail"))
+
+    return _plain(settled(lambda: statistics(target, model), complete))
+
+
+def settled(read: Callable[[], T], complete: Callable[[T], bool] = bool) -> T:
+    """Return what is read once it is complete and no longer changes.
+
+    Triton counts shortly after the response, a failed execution after its requests.
+    """
+    found = read()
+
+    def rests() -> bool:
+        nonlocal found
+        before, found = found, read()
+        if complete(found) and before == found:
             return True
-        # A failed execution is counted after its requests.
         pause(SETTLES_S)
         return False
 
-    until(settled)
-    return _plain(found)
+    pause(SETTLES_S)
+    until(rests)
+    return found
 
 
 def _count(entry: dict[str, Any]) -> int:

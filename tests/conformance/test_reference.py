@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,13 +12,26 @@ from blsnb.parity.triton.server_process import ServerDiedError
 from .reference import RECORD, TRIES, Golden, Reference
 
 
+class FakeServer:
+    """It counts for as long as it runs."""
+
+    def __init__(self) -> None:
+        self.counted = 0
+
+    def surviving(self, work: Callable[[], Any]) -> Any:
+        self.counted += 1
+        return work()
+
+    def start_again(self) -> None:
+        self.counted = 0
+
+
 @pytest.fixture
 def reference(monkeypatch: pytest.MonkeyPatch) -> Reference:
     """A server that once returned ``right`` for the case ``known``."""
     monkeypatch.delenv(RECORD, raising=False)
     golden = Golden({"module": {"python": "3.11", "answers": {"known": "right"}}})
-    server: Any = SimpleNamespace(surviving=lambda work: work())
-    return Reference(server, golden)
+    return Reference(cast("Any", FakeServer()), golden)
 
 
 def case_of(answers: Iterator[Any]) -> Callable[[object], Any]:
@@ -41,6 +53,17 @@ def test_what_was_spoiled_is_asked_again(reference: Reference, spoiled: Any) -> 
 
     assert "right" == reference.live("module", "known", case_of(answers))
     assert ["never"] == list(answers)
+
+
+def test_a_repetition_does_not_count_what_was_before_it(reference: Reference) -> None:
+    """The counters of the real server outlive the models that they count."""
+    reference.golden.read("module")["answers"]["counts"] = ["right", 1]
+    answers = iter(["late", "right"])
+
+    def case(server: Any) -> list[Any]:
+        return [next(answers), server.counted]
+
+    assert ["right", 1] == reference.live("module", "counts", case)
 
 
 def test_what_it_says_every_time_is_what_it_says(reference: Reference) -> None:

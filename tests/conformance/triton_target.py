@@ -46,6 +46,7 @@ class TritonTarget(OverGrpc):
         self._loaded: dict[str, Failure | None] = {}
         self._env = env
         self._mortal: TritonTarget | None = None
+        self.beside: list[TritonTarget] = []
         self._repositories = [self.repository]
         self._arguments = arguments
         try:
@@ -82,7 +83,9 @@ class TritonTarget(OverGrpc):
         raise ServerDiedError(f"{LIVES} times in a row")
 
     def start_again(self) -> None:
-        """Put another server in the place of one that has died."""
+        """Put a new server in the place of this one, and of those beside it."""
+        for each in self.beside:
+            each.start_again()
         self.server.close()
         self._loaded.clear()
         for folder in self.repository.iterdir():
