@@ -28,6 +28,8 @@ _SHARE = 0.2
 """Minimum share of the caller's time that they take."""
 _COMPARED = 100
 """Maximum number of calls of a loop whose values are compared."""
+_LENGTH_BYTES = 4
+"""Bytes before each element of type BYTES."""
 _WAITING = 8
 """Minimum number of calls waiting for the only instance for a note."""
 
@@ -141,13 +143,13 @@ def _missed_gather(
 
 
 def _is_chain(spans: Sequence[Span], rows: Sequence[int]) -> bool:
-    """Whether a later call uses outputs of an earlier one, or all are one sequence."""
+    """Whether later calls seem to need the responses of earlier ones."""
     fields = column_of(spans, "request_fields")
     sequences = set(map(_SEQUENCE, map(fields.__getitem__, rows)))
     if len(sequences) < len(rows) and sequences != {PLAIN.correlation_id}:
         return True
     inputs, outputs = column_of(spans, "inputs"), column_of(spans, "outputs")
-    if _passes_on(inputs, outputs, rows):
+    if _passes_on(inputs, outputs, rows) or _grows(inputs, rows[:_COMPARED]):
         return True
     return all(
         _follows(inputs[row], inputs[before], outputs[before])
@@ -178,6 +180,42 @@ def _follows(inputs: Tensors, before: Tensors, outputs: Tensors) -> bool:
         for ref in inputs
         if not any(_is_copy(ref, other) for other in before)
         for output in outputs
+    )
+
+
+def _grows(inputs: Sequence[Tensors], rows: Sequence[int]) -> bool:
+    """Whether an input becomes longer with each call, as what is generated does."""
+    refs = defaultdict[str, list[TensorRef]](list)
+    for row in rows:
+        for ref in inputs[row]:
+            refs[ref.name].append(ref)
+    return any(
+        len(each) == len(rows) and (_lengthens(each) or _continues(each))
+        for each in refs.values()
+    )
+
+
+def _lengthens(refs: Sequence[TensorRef]) -> bool:
+    """Whether one axis of a tensor grows by the same number with each call."""
+    if len({len(ref.shape) for ref in refs}) > 1:
+        return False
+    steps = np.diff([ref.shape for ref in refs], axis=0)
+    first = steps[0]
+    return bool(
+        np.all(steps == first) and np.all(first >= 0) and np.count_nonzero(first) == 1
+    )
+
+
+def _continues(refs: Sequence[TensorRef]) -> bool:
+    """Whether each text begins with the one before it."""
+    if any(
+        ref.dtype is not BYTES or ref.evicted or prod(ref.shape) != 1 for ref in refs
+    ):
+        return False
+    texts = [bytes(ref.data or b"")[_LENGTH_BYTES:] for ref in refs]
+    return all(
+        len(before) < len(text) and text.startswith(before)
+        for before, text in pairwise(texts)
     )
 
 

@@ -124,6 +124,41 @@ def test_equal_inputs_are_no_chain():
     assert has_note(*[(tensor([0, 0]), zeros)] * 3)
 
 
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        [[[1, 2]], [[1, 2, 7]], [[1, 2, 7, 3]]],
+        [np.zeros((1, 2, 5 + n, 4)) for n in range(3)],
+    ],
+    ids=["tokens", "keys of earlier tokens"],
+)
+def test_a_growing_input_is_a_chain(inputs):
+    """Each call of a generating model adds to what the ones before it returned."""
+    assert not has_note(*[(tensor(each), tensor([9])) for each in inputs])
+
+
+@pytest.mark.parametrize("inputs", [(2, 4, 7), (4, 3, 2), (2, 2, 2)])
+def test_inputs_of_other_sizes_are_no_chain(inputs):
+    """Chunks may have any size."""
+    calls = [(tensor(range(size)), tensor([9])) for size in inputs]
+
+    assert has_note(*calls)
+
+
+def test_a_text_that_is_continued_is_a_chain():
+    """A prompt and what was generated so far."""
+    answer = text("…")
+
+    assert not has_note(*[(text(each), answer) for each in ("a", "a b", "a b c")])
+    assert has_note(*[(text(each), answer) for each in ("a", "a b", "b c d")])
+    assert has_note(*[(text("a"), answer)] * 3)
+
+
+def text(value):
+    """Return a frozen text."""
+    return freeze("X", np.array([value.encode()], np.object_), BY_DATATYPE["BYTES"])
+
+
 def test_flags_share_no_memory():
     """Python shares bytes of length 1."""
     assert has_note(*[(tensor([n]), tensor([1])) for n in (0, 1, 2)])
