@@ -233,10 +233,13 @@ ASKED = {
             {"sequence_id": "abc"},
             {"sequence_id": ""},
             {"sequence_id": "x" * 129},
+            {"sequence_id": "x" * 129, "triton_x": 1},
+            {"triton_x": 1, "sequence_id": "x" * 129},
             {"sequence_start": 1},
             {"sequence_end": "x"},
         )
-    ],
+    ]
+    + [Ask(ECHO, {"inputs": 5, "parameters": {"sequence_id": "x" * 129}})],
     "outputs": [
         outputs(),
         outputs(SUM),

@@ -15,6 +15,7 @@ from blsnb.engine.request.advice import (
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.request_fields import Parameter
 from blsnb.tensors.dtypes import BYTES, Shape
 from blsnb.tensors.ref import TensorRef
 
@@ -51,7 +52,7 @@ class RequestError(Exception):
         self.advice = advice
 
 
-def check_correlation_id(correlation_id: int | str) -> None:
+def check_correlation_id(correlation_id: Parameter) -> None:
     """Refuse a string that is longer than those that Triton keeps.
 
     References

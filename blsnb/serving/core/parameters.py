@@ -43,8 +43,12 @@ class RequestParameters:
     reserved: dict[str, Parameter] = field(default_factory=dict)
     protocol_option: bool = False
 
+    def reserve(self, name: str, value: Parameter) -> None:
+        """Add a parameter that is a field, checked before those that follow it."""
+        if name == "sequence_id":
+            check_correlation_id(value)
+        self.reserved[name] = value
+
     def fields(self, version: int, request_id: str) -> RequestFields:
         """Return the fields of the request."""
-        fields = received_fields(version, request_id, self.reserved, self.custom)
-        check_correlation_id(fields.correlation_id)
-        return fields
+        return received_fields(version, request_id, self.reserved, self.custom)

@@ -24,7 +24,7 @@ def parameters_of(parameters: Any) -> RequestParameters:
     found = RequestParameters()
     for name, value in parameters.items():
         if name in _READERS:
-            found.reserved[name] = _READERS[name](value, name)
+            found.reserve(name, _READERS[name](value, name))
         elif name == _EMPTY_FINAL:
             found.protocol_option = _flag(value, name)
         else:

@@ -49,7 +49,7 @@ def _add(found: RequestParameters, key: str, members: dict[str, Json]) -> None:
         binary = json_values.required(members, key, json_values.as_boolean)
         found.protocol_option = binary
     elif name in _READERS:
-        found.reserved[name] = json_values.required(members, key, _READERS[name])
+        found.reserve(name, json_values.required(members, key, _READERS[name]))
     else:
         found.custom[name] = custom(name, json_values.parameter(members, key))
 
