@@ -89,6 +89,10 @@ def test_shared_memory_goes_with_little_else(agree, beside):
         explicit = {"fp32_contents": [1, 2]}
         asked = [
             request("net_same", (2,), None, of_input={OFFSET: 0}),
+            request("net_same", (2,), None, of_input={OFFSET: "x"}),
+            request("net_same", **TWO, outputs={"Y": {SIZE: "x"}}),
+            request("net_same", (2,), None, of_input={REGION: "unknown", SIZE: "x"}),
+            request("net_same", (2,), None, of_input={REGION: "unknown", OFFSET: "x"}),
             request("net_same", (2,), None, of_input={REGION: "unknown"}),
             request("net_same", (2,), None, of_input={SIZE: 4}),
             request("net_same", **TWO, of_input=part),

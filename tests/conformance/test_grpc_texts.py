@@ -25,6 +25,10 @@ CONTENTS = {
     "of another type": ({"int_contents": [1, 2]}, {"raw": None}),
     "none at all": ({"fp32_contents": []}, {"raw": None}),
     "two kinds": ({"fp32_contents": [1, 2], "int_contents": [1]}, {"raw": None}),
+    "another kind after it": (
+        {"fp32_contents": [1, 2], "bytes_contents": [b"a"]},
+        {"raw": None},
+    ),
     "wider": ({"fp64_contents": [1, 2]}, {"raw": None}),
     "no type": ({"fp32_contents": [1, 2]}, {"raw": None, "datatype": "FLOAT"}),
 }
@@ -124,7 +128,10 @@ def test_raw_contents_must_be_there(agree, beside):
         more.raw_input_contents.append(b"more")
         twice = request("net_same", **TWO, id="t")
         twice.inputs.append(twice.inputs[0])
+        other = request("net_same", **TWO, id="a\0b")
+        other.inputs.append(other.inputs[0])
         asked = [
+            other,
             request("net_same", (2,), None),
             request("net_same", (2,), b"half"),
             request("net_same", (-1,), ONE_TWO),

@@ -8,6 +8,7 @@ from .scripted import write
 from .targets import Request, Value
 
 ONES = tensor([1, 1, 1, 1])
+SHORT = tensor([1, 1])
 
 
 def fp32(shape, size):
@@ -231,8 +232,10 @@ REQUESTS = {
     "huge version": Request("add", version="9" * 30),
     "with an id": Request("add", [("A", ONES)], id="my-id"),
     "id, unknown name": Request("add", [("A", ONES), ("Q", ONES)], id="my-id"),
+    "A too short, unknown name": Request("add", [("A", SHORT), ("Q", ONES)]),
+    "B too short, unknown name": Request("add", [("B", SHORT), ("Q", ONES)]),
     "unknown output": Request("add", [("A", ONES), ("B", ONES)], ["NOPE"]),
-    "two unknown outputs": Request("add", [("A", ONES), ("B", ONES)], ["P", "Q"]),
+    "two unknown outputs": Request("add", [("A", ONES), ("B", ONES)], ["Q", "P"]),
     "unknown output before missing input": Request("add", [("A", ONES)], ["NOPE"]),
     "unknown output after doubled input": Request("add", [("A", ONES)] * 2, ["NOPE"]),
     "one output": Request("add", [("A", ONES), ("B", ONES)], ["DIFFERENCE"]),

@@ -135,6 +135,9 @@ class RequestValidator:
         self._check_count(list(inputs), request)
         if self._max_batch_size:
             self._check_batch(inputs, request)
+        else:
+            for name in inputs:
+                self._known(name)
         for ref in inputs.values():
             self._check_tensor(ref, request)
             if message.raw:
@@ -154,7 +157,8 @@ class RequestValidator:
         return {name: inputs[name] for name in hash_order(inputs)}
 
     def _check_requested(self, message: RequestMessage) -> None:
-        for name in message.requested_outputs:
+        # Triton keeps them in a sorted set.
+        for name in sorted(message.requested_outputs):
             if name not in self._outputs:
                 raise RequestError(
                     f"unexpected inference output '{name}' for model '{self._model}'",

@@ -19,8 +19,8 @@ def until_nul(text: str) -> str:
 def repeated_input(request_id: str, name: str) -> RequestError:
     """Return the error for two inputs with one name."""
     return RequestError(
-        f"[request id: {request_id or '<id_unknown>'}] input '{name}' already exists "
-        "in request"
+        f"[request id: {until_nul(request_id) or '<id_unknown>'}] input '{name}' "
+        "already exists in request"
     )
 
 

@@ -181,23 +181,25 @@ def _region_of(tensor: Any) -> tuple[str, int, int] | None:
     server: src/grpc/grpc_utils.h, ParseSharedMemoryParams
     """
     region = _parameter(tensor, _REGION, "string_param")
-    offset = _parameter(tensor, _OFFSET, "int64_param")
-    size = _parameter(tensor, _SIZE, "int64_param")
+    numbers: dict[str, int] = {}
+    for name in (_OFFSET, _SIZE):
+        if name not in tensor.parameters:
+            continue
+        if region is None:
+            raise RequestError(
+                f"'{name}' can not be specified without '{_REGION}' parameter for "
+                f"tensor '{tensor.name}'"
+            )
+        numbers[name] = _parameter(tensor, name, "int64_param")
     if region is None:
-        for name, value in ((_OFFSET, offset), (_SIZE, size)):
-            if value is not None:
-                raise RequestError(
-                    f"'{name}' can not be specified without '{_REGION}' parameter for "
-                    f"tensor '{tensor.name}'"
-                )
         return None
-    if size is None:
+    if _SIZE not in numbers:
         raise RequestError(
             f"'{_SIZE}' must be specified along with '{_REGION}' parameter for tensor "
             f"'{tensor.name}'"
         )
     # Triton reads a negative number as a huge one.
-    return region, (offset or 0) % _SIZES, size % _SIZES
+    return region, numbers.get(_OFFSET, 0) % _SIZES, numbers[_SIZE] % _SIZES
 
 
 def _parameter(tensor: Any, name: str, kind: str) -> Any:
@@ -226,14 +228,20 @@ def _contents(tensor: Any, model_name: str) -> bytes:
         elements = getattr(tensor.contents, field)
         if not elements:
             continue
+        if data:
+            raise _unexpected(tensor, model_name, ", binary data was already supplied.")
         if datatype not in datatypes:
-            raise RequestError(
-                f"unexpected explicit tensor data for input tensor '{tensor.name}' for "
-                f"model '{model_name}' of type '{datatypes[0]}', expected datatype "
-                f"'{datatype}'"
-            )
+            end = f" of type '{datatypes[0]}', expected datatype '{datatype}'"
+            raise _unexpected(tensor, model_name, end)
         data = _packed(elements, datatype, datatypes[0])
     return data
+
+
+def _unexpected(tensor: Any, model_name: str, end: str) -> RequestError:
+    return RequestError(
+        f"unexpected explicit tensor data for input tensor '{tensor.name}' for model "
+        f"'{model_name}'{end}"
+    )
 
 
 def _packed(elements: Any, datatype: str, own: str) -> bytes:
