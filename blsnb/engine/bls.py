@@ -193,7 +193,11 @@ class InstanceBackend:
         return responses
 
     def _responses(self, responses: Readable) -> BlsResponses:
-        return BlsResponses(responses, self.current_execution, self.as_released)
+        # Triton 25.04 repaired both.
+        loses_errors = not self._router.keeps_codes
+        return BlsResponses(
+            responses, self.current_execution, self.as_released, loses_errors
+        )
 
     def _started(self, message: RequestMessage, caller: Caller) -> Readable:
         try:

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
     from blsnb.engine.request.inflight import Execution
 
+_LOST = (
+    "Triton before 25.04 does not pass this model's error on to the model that called "
+    "it, since it was not the first response, and the caller waits forever if it was "
+    "the last one. Check for errors before the first response, or send them as an "
+    "output."
+)
+
 
 class BlsResponses:
     """Responses for the model that sent the request; dropping them cancels nothing.
@@ -30,6 +37,8 @@ class BlsResponses:
         Returns the current execution of the model's instance.
     as_released
         Converts a response to that of the followed Triton release.
+    loses_errors
+        Whether that release loses an error that is not the first response.
     """
 
     def __init__(
@@ -37,10 +46,12 @@ class BlsResponses:
         responses: Readable,
         execution: Callable[[], Execution | None],
         as_released: Callable[[ResponseMessage], ResponseMessage],
+        loses_errors: bool,
     ) -> None:
         self._responses = responses
         self._execution = execution
         self._as_released = as_released
+        self._loses_errors = loses_errors
 
     def __del__(self) -> None:
         self._responses.leave()
@@ -60,7 +71,13 @@ class BlsResponses:
         finally:
             if execution is not None and own:
                 execution.blocked_on = None
-        return None if response is None else self._as_released(response)
+        if response is None:
+            return None
+        if response.error is not None and number and self._loses_errors:
+            # A single response has number 0.
+            assert isinstance(self._responses, Inflight)
+            self._responses.note(_LOST)
+        return self._as_released(response)
 
     def cancel(self) -> None:
         """Cancel the request."""

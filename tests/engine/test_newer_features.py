@@ -82,6 +82,34 @@ def test_parameters_that_a_response_cannot_have(server, parameters, text):
     assert text in failed.value.message
 
 
+FAILS = """
+sender = request.get_response_sender()
+for _ in range(%d):
+    sender.send(reply(x_of(request)))
+raise ValueError("boom")
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "responses", "noted"),
+    [("24.10", 1, True), ("24.10", 0, False), ("25.04", 1, False)],
+)
+def test_an_error_after_a_response_reaches_the_caller(release, responses, noted):
+    """Before 25.04 Triton loses it, and the caller hangs: a note says so."""
+    caller = f"""
+    stage.seen.append([r.has_error() for r in {ASK}.exec(decoupled=True)])
+    return [reply(x_of(request))]
+    """
+    with Server(triton_release=release) as server:
+        define(server, cell(FAILS % responses), config=DECOUPLED)
+        server.define("m", cell(caller), config=CONFIG)
+        run = server.infer("m", X)
+
+    assert [[False] * responses + [True]] == stage.seen
+    notes = [note for span in run.trace.spans for note in span.notes]
+    assert noted == any("does not pass this model's error on" in text for text in notes)
+
+
 ENDLESS = """
 sender = request.get_response_sender()
 while not sender.is_cancelled():
