@@ -264,6 +264,14 @@ class InstanceBackend:
         line = self._lines.innermost(2)
         execution.watched.append((response, model_name, line))
 
+    def note(self, text: str) -> None:
+        """Add a note to the current call, or to the next one."""
+        execution = self.current_execution()
+        if execution is None:
+            self._instance.notes.queue(text, text)
+        else:
+            execution.inflight.note(text)
+
     def log(self, level: str, text: str, place: tuple[str, int] | None = None) -> None:
         """Write a line to the model's log and to the record of its call.
 

@@ -72,6 +72,9 @@ class EngineCalls(Protocol):
     def note_error(self, response: Any, model_name: str) -> None:
         """Record an error response; a note follows if the model never checks it."""
 
+    def note(self, text: str) -> None:
+        """Add a note to the current call, or to the next one."""
+
     def log(self, level: str, text: str, place: tuple[str, int] | None = None) -> None:
         """Write a line of the model's log."""
 
@@ -135,6 +138,9 @@ class UnboundBackend:
     def note_error(self, response: Any, model_name: str) -> None:
         """Do nothing."""
 
+    def note(self, text: str) -> None:
+        """Do nothing."""
+
     def log(self, level: str, text: str, place: tuple[str, int] | None = None) -> None:
         """Do nothing: there is no model to log for."""
 
@@ -189,5 +195,10 @@ class CurrentBackend:
 def refusal_error(
     backend: EngineCalls, failure: str, refusal: Refusal
 ) -> TritonModelException:
-    """Return the exception that a model receives for a refusal."""
+    """Return the exception that a model receives for a refusal, and note it."""
+    backend.note(
+        f"{failure.rstrip(': ')}: on Triton 24.10 the server may end here or at the "
+        "next such call, also if this exception is caught. Make no call that is "
+        "refused."
+    )
     return TritonModelException(failure + backend.refusal_text(str(refusal)))

@@ -9,6 +9,11 @@ from blsnb.pb_utils.compiled.conversions import Mismatch
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import NO_CAST, compiled, string, truth
 
+_PADDED_FILES = (
+    "load_model() with files of different sizes adds zero bytes to the shorter ones on "
+    "Triton 24.10. Write the model to the repository instead."
+)
+
 
 def control_functions(backend: EngineCalls) -> dict[str, Any]:
     """Return the functions by name, bound to an instance's backend.
@@ -44,6 +49,8 @@ def _load_model(backend: EngineCalls) -> Any:
         """
         name, text = _until_nul(model_name), _until_nul(config)
         contents = _contents(name, files)
+        if len({len(content) for content in contents.values()}) > 1:
+            backend.note(_PADDED_FILES)
         try:
             backend.load_model(name, text, contents)
         except Refusal as refusal:

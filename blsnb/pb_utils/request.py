@@ -52,6 +52,14 @@ RELEASE_ALL = 1
 RESCHEDULE = 2
 
 _new = object.__new__
+_OWN_IS_CANCELLED = (
+    "is_cancelled() of a request that a model has made ends the server on Triton "
+    "24.10. Call it on the request that execute() received."
+)
+_SHARED_REQUEST = (
+    "async_exec() of one request was called again before it had ended, which ends the "
+    "server on Triton 24.10. Make a request for each call."
+)
 _ELEMENTS = (Tensor, NoneType)
 _NAMES = (str, bytes, bytearray)
 _UNSET, _NEWEST, _NO_ID = 0, -1, ""
@@ -101,6 +109,7 @@ class InferenceRequest(Compiled):
         "_release_flags",
         "_reply",
         "_requested",
+        "_running",
         "_sender",
     )
     _message: RequestMessage
@@ -262,7 +271,12 @@ class InferenceRequest(Compiled):
         """
         many = decoupled is not False and truth(decoupled)
         answer: Callable[[Any], Any] = self._iterate if many else self._receive
-        return self._backend.async_exec(self._sent(), answer, many)
+        last = getattr(self, "_running", None)
+        if last is not None and (future := last()) is not None and not future.done():
+            self._backend.note(_SHARED_REQUEST)
+        future = self._backend.async_exec(self._sent(), answer, many)
+        self._running = weakref.ref(future)
+        return future
 
     def _receive(self, message: ResponseMessage) -> InferenceResponse:
         response = receive_response(self._classes.response, message)
@@ -306,7 +320,10 @@ class InferenceRequest(Compiled):
     @compiled(method_signature("is_cancelled", "bool"))
     def is_cancelled(self) -> bool:
         """Whether the caller cancelled the request; False if constructed."""
-        return self._reply is not None and self._reply.is_cancelled()
+        if self._reply is None:
+            self._backend.note(_OWN_IS_CANCELLED)
+            return False
+        return self._reply.is_cancelled()
 
     @compiled(method_signature("set_release_flags", "None", "arg0: int"))
     def set_release_flags(self, flags: int, /) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blsnb.pb_utils import response as responses
-from blsnb.pb_utils.backend import Reply
+from blsnb.pb_utils.backend import CurrentBackend, Reply
 from blsnb.pb_utils.compiled.compiled_type import Compiled, no_constructor
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.signature import UINT32, compiled, expect, integer
@@ -12,6 +12,14 @@ from blsnb.pb_utils.response import InferenceResponse
 
 FINAL = 1
 """The flag that marks the last response, or follows it."""
+_LATE_IS_CANCELLED = (
+    "is_cancelled() of a response sender after the final flag may end the server on "
+    "Triton 24.10. Call it before the flag is sent."
+)
+_LATE_SEND = (
+    "send() after the final flag may end the server on Triton 24.10, also if its "
+    "exception is caught. Send nothing after the flag."
+)
 
 
 def _refused(reason: str) -> TritonModelException:
@@ -83,6 +91,8 @@ class InferenceResponseSender(Compiled):
                 "Response sender has no reference to the decoupled state of the model."
             )
         count, closed = self._reply.sent()
+        if closed:
+            CurrentBackend().note(_LATE_SEND)
         if not self._reply.decoupled:
             _check_single(response is not None, count)
         if closed:
@@ -94,7 +104,11 @@ class InferenceResponseSender(Compiled):
     )
     def is_cancelled(self) -> bool:
         """Whether the client has cancelled the request."""
-        return self._reply is not None and self._reply.is_cancelled()
+        if self._reply is None:
+            return False
+        if self._reply.sent()[1]:
+            CurrentBackend().note(_LATE_IS_CANCELLED)
+        return self._reply.is_cancelled()
 
 
 def sender_of(

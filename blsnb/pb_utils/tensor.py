@@ -25,6 +25,10 @@ _BF16_NUMPY = (
     "from_dlpack() instead."
 )
 _ON_GPU = "Tensor is stored in GPU and cannot be converted to NumPy."
+_FROM_NUMPY = (
+    "Tensor.from_dlpack() of a NumPy array ends the model's process on Triton 24.10. "
+    "Use Tensor(name, array)."
+)
 _FIXES = (
     "as_numpy() needs a tensor in host memory. Three fixes: work on the device, with "
     "cupy.from_dlpack(tensor) or torch.from_dlpack(tensor) where is_cpu() is False; "
@@ -250,6 +254,8 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
             tensor._source, tensor._shape = memory, memory.shape
             return tensor
         array, tensor._dtype = dlpack.import_capsule(dlpack.capsule_of(producer))
+        if isinstance(producer, np.ndarray):
+            CurrentBackend().note(_FROM_NUMPY)
     except (dlpack.DLPackError, DeviceError) as error:
         raise TritonModelException(str(error)) from None
     tensor._source, tensor._shape = array, array.shape

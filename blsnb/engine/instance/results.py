@@ -30,6 +30,10 @@ _FOLLOWED = (
     "single response, got 2'. Send the response with TRITONSERVER_RESPONSE_COMPLETE_"
     "FINAL, and only when nothing can fail any more."
 )
+_LATE = (
+    "After the final flag: {} The caller has the response, and on Triton 24.10 the "
+    "server may end. Send the final flag only when nothing can fail any more."
+)
 
 
 def failed(instance_name: str, text: str) -> str:
@@ -57,6 +61,7 @@ def fail_all(
             inflight.note(note)
         inflight.failed = inflight.decoupled or not inflight.final
         if inflight.final:
+            inflight.note(_LATE.format(text))
             continue
         if inflight.response is not None and not inflight.decoupled:
             inflight.response.followed = text
