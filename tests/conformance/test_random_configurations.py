@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pytest
-from google.protobuf import message_factory
 from model.accepted import ACCEPTED
 from model.refusals import CREATE, POLL
 
@@ -14,6 +13,7 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.text.text_format import print_message
 
+from .changes import Changes
 from .loading import load
 from .targets import Target
 
@@ -41,8 +41,9 @@ LEFT_OUT = {
 def changed(rng: random.Random) -> str:
     """Draw a configuration, and change it in one to three places."""
     message = parse_pbtxt(rng.choice(_SEEDS)).message
+    changes = Changes(rng, NUMBERS, TEXTS, LEFT_OUT)
     for _ in range(rng.choice([1, 1, 2, 3])):
-        _change(rng, message)
+        changes.change(message)
     message.backend = message.backend or "python"
     return print_message(message)
 
@@ -57,63 +58,6 @@ def _is_parsed(text: str) -> bool:
 
 _TEXTS = sorted({*ACCEPTED.values(), *(each.pbtxt for each in (*POLL, *CREATE))})
 _SEEDS = [text for text in _TEXTS if _is_parsed(text)]
-
-
-def _change(rng: random.Random, message: Any) -> None:
-    fields = [each for each in message.DESCRIPTOR.fields if each.name not in LEFT_OUT]
-    if not fields:
-        return
-    present = [each for each, _ in message.ListFields() if each.name not in LEFT_OUT]
-    field = rng.choice(present if present and rng.random() < 0.6 else fields)
-    if field.is_repeated:
-        _change_repeated(rng, field, getattr(message, field.name))
-    elif rng.random() < 0.2:
-        message.ClearField(field.name)
-    elif field.message_type is not None:
-        part = getattr(message, field.name)
-        part.SetInParent()
-        _change(rng, part)
-    else:
-        setattr(message, field.name, _value(rng, field))
-
-
-def _change_repeated(rng: random.Random, field: Any, values: Any) -> None:
-    part = field.message_type
-    if part is not None and part.GetOptions().map_entry:
-        _change_map(rng, part, values)
-    elif len(values) and rng.random() < 0.2:
-        del values[rng.randrange(len(values))]
-    elif part is None:
-        values.append(_value(rng, field))
-    elif len(values) and rng.random() < 0.6:
-        _change(rng, rng.choice(values))
-    else:
-        new = message_factory.GetMessageClass(part)()
-        values.append(rng.choice([new, *values]))
-
-
-def _change_map(rng: random.Random, entry: Any, values: Any) -> None:
-    # Of several entries Triton prints any one first.
-    values.clear()
-    key = _value(rng, entry.fields_by_name["key"])
-    field = entry.fields_by_name["value"]
-    if field.message_type is None:
-        values[key] = _value(rng, field)
-    else:
-        _change(rng, values[key])
-
-
-def _value(rng: random.Random, field: Any) -> Any:
-    if field.enum_type is not None:
-        return rng.choice([value.number for value in field.enum_type.values])
-    if field.cpp_type == field.CPPTYPE_STRING:
-        return b"x" if field.type == field.TYPE_BYTES else rng.choice(TEXTS)
-    if field.cpp_type == field.CPPTYPE_BOOL:
-        return rng.random() < 0.5
-    if field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
-        return rng.choice([0.0, 0.5, 1.0, -1.0, 1e9])
-    is_unsigned = field.cpp_type in (field.CPPTYPE_UINT32, field.CPPTYPE_UINT64)
-    return abs(rng.choice(NUMBERS)) if is_unsigned else rng.choice(NUMBERS)
 
 
 def loads(target: Target, seed: int) -> list[Any]:
