@@ -19,3 +19,9 @@ def test_names_with_different_bytes_have_different_positions():
     order = hash_order(names)
     assert sorted(names) == sorted(order)
     assert order not in (names, names[::-1])
+
+
+@pytest.mark.parametrize("names", [["A", "B"], ["B", "A"], ["X", "Z"]])
+def test_the_second_of_two_names_comes_first(names):
+    """It begins the chain of the table, unless both have one bucket."""
+    assert names[::-1] == hash_order(names)
