@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from blsnb.engine.request.inflight import Execution
 
 _LOST = (
-    "Triton before 25.04 does not pass this model's error on to the model that called "
-    "it, since it was not the first response, and the caller waits forever if it was "
-    "the last one. Check for errors before the first response, or send them as an "
-    "output."
+    "Triton before 25.04 passes an error on to the calling model only if it is the "
+    "first response and has the final flag: this error is lost, or the caller waits "
+    "forever. Check for errors before the first response, or send them as an output."
 )
 
 
@@ -38,7 +37,7 @@ class BlsResponses:
     as_released
         Converts a response to that of the followed Triton release.
     loses_errors
-        Whether that release loses an error that is not the first response.
+        Whether that release loses an error that is not the only response.
     """
 
     def __init__(
@@ -73,8 +72,9 @@ class BlsResponses:
                 execution.blocked_on = None
         if response is None:
             return None
-        if response.error is not None and number and self._loses_errors:
-            # A single response has number 0.
+        is_only = not number and response.final
+        if response.error is not None and not is_only and self._loses_errors:
+            # A single response is final.
             assert isinstance(self._responses, Inflight)
             self._responses.note(_LOST)
         return self._as_released(response)

@@ -82,32 +82,39 @@ def test_parameters_that_a_response_cannot_have(server, parameters, text):
     assert text in failed.value.message
 
 
-FAILS = """
-sender = request.get_response_sender()
-for _ in range(%d):
-    sender.send(reply(x_of(request)))
-raise ValueError("boom")
-"""
+SEND = "sender.send(reply(x_of(request)))"
+FAIL = "sender.send(pb_utils.InferenceResponse(error=pb_utils.TritonError('no')))"
+END = f"sender.send(flags={FINAL})"
+RAISE = "raise ValueError('boom')"
+LOST = "passes an error on to the calling model only if it is the first response"
 
 
 @pytest.mark.parametrize(
-    ("release", "responses", "noted"),
-    [("24.10", 1, True), ("24.10", 0, False), ("25.04", 1, False)],
+    ("release", "lines", "failed", "noted"),
+    [
+        ("24.10", (SEND, RAISE), [False, True], True),
+        ("24.10", (FAIL, END), [True, False], True),
+        ("24.10", (SEND, FAIL, END), [False, True, False], True),
+        ("24.10", (RAISE,), [True], False),
+        ("24.10", (SEND, END), [False, False], False),
+        ("25.04", (SEND, RAISE), [False, True], False),
+    ],
 )
-def test_an_error_after_a_response_reaches_the_caller(release, responses, noted):
-    """Before 25.04 Triton loses it, and the caller hangs: a note says so."""
+def test_an_error_beside_responses_reaches_the_caller(release, lines, failed, noted):
+    """Before 25.04 Triton loses it, or the caller hangs: a note says so."""
     caller = f"""
     stage.seen.append([r.has_error() for r in {ASK}.exec(decoupled=True)])
     return [reply(x_of(request))]
     """
     with Server(triton_release=release) as server:
-        define(server, cell(FAILS % responses), config=DECOUPLED)
+        source = "\n".join(["sender = request.get_response_sender()", *lines])
+        define(server, cell(source), config=DECOUPLED)
         server.define("m", cell(caller), config=CONFIG)
         run = server.infer("m", X)
 
-    assert [[False] * responses + [True]] == stage.seen
+    assert [failed] == stage.seen
     notes = [note for span in run.trace.spans for note in span.notes]
-    assert noted == any("does not pass this model's error on" in text for text in notes)
+    assert noted == any(LOST in text for text in notes)
 
 
 ENDLESS = """
