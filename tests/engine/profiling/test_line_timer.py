@@ -148,6 +148,27 @@ def test_a_decoupled_model_and_its_threads_are_timed(server):
     assert [3, 1] == hits_of(timed, source, "sender.send(reply", "thread.join()")
 
 
+def test_lines_after_the_final_flag_are_timed(server):
+    """The caller has its response long before."""
+    source = cell(
+        """
+        sender = request.get_response_sender()
+        final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+        sender.send(reply(x_of(request)), final)
+        for each in range(20_000):
+            value = each
+        """
+    )
+    server.define("tail", source, config=DECOUPLED)
+    stream = server.stream("tail", ONE)
+    list(stream)
+    waiting.until(lambda: not stream.run.trace.running)
+
+    timed = stream.run.replay(lines=True).this
+
+    assert [20_000] == hits_of(timed, source, "value = each")
+
+
 def test_helpers_of_the_folder_have_their_source(server, tmp_path):
     """Also after the run was saved and read again."""
     source = cell("return [reply(helper.twice(x_of(request)))]").replace(
