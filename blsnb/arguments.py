@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import reprlib
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Real
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -167,7 +169,39 @@ def check_path(**arguments: object) -> None:
     """Refuse arguments that are not paths."""
     __tracebackhide__ = True
     for name, value in arguments.items():
-        check_type(name, value, _PATH, "a path: a string or a pathlib.Path")
+        if not isinstance(value, _PATH) or isinstance(os.fspath(value), bytes):
+            refuse(name, value, "a path: a string or a pathlib.Path")
+
+
+def path_of(**argument: Any) -> Path:
+    """Return a path, in which ``~`` is expanded.
+
+    Raises
+    ------
+    TypeError
+        It is not a path.
+    OSError
+        No file can have this path.
+    """
+    __tracebackhide__ = True
+    check_path(**argument)
+    [given] = argument.values()
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError:
+        raise FileNotFoundError(errno.ENOENT, "no such user", str(given)) from None
+    if not _is_possible(path):
+        what = "no file can have this path"
+        raise OSError(errno.EINVAL, what, str(given))
+    return path
+
+
+def _is_possible(path: Path) -> bool:
+    """Whether the system can be given a path: bytes, of which none is null."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
 
 
 def check_folders(**arguments: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import re
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 import blsnb
-from blsnb import Server
+from blsnb import RepositoryError, Server
 from blsnb.recorder.recording import Recording
 from blsnb.results.run import Run
 from blsnb.serving import serve
@@ -20,6 +21,8 @@ from blsnb.serving import serve
 X = {"X": [1, 2]}
 ARRAY = np.array([1, 2])
 """An array has no truth value."""
+BYTES_PATH, *_ = os.scandir(b"/")
+"""A path of bytes."""
 SETTINGS = [
     ("model_repository", 5, "a folder, or a list of folders"),
     ("model_repository", {5: 6}, "a folder, or a list of folders"),
@@ -401,7 +404,27 @@ MODULE = {
         "path=5",
         "a path: a string or a pathlib.Path",
     ),
+    "load_trace of bytes": (
+        lambda: blsnb.load_trace(BYTES_PATH),
+        f"path={BYTES_PATH!r}",
+        "a path: a string or a pathlib.Path",
+    ),
     "serve": (lambda: serve(5), "server=5", "a blsnb.Server"),
+}
+PATHS = {
+    "load_run": lambda s, run, path: blsnb.load_run(path),
+    "load_trace": lambda s, run, path: blsnb.load_trace(path),
+    "load_recording": lambda s, run, path: blsnb.load_recording(path),
+    "run.save": lambda s, run, path: run.save(f"{path}.html"),
+    "run.export_trace": lambda s, run, path: run.export_trace(path),
+    "run.profile.save": lambda s, run, path: run.profile.save(path),
+    "comparison.save": lambda s, run, path: run.compare(run).save(f"{path}.html"),
+    "evaluate": lambda s, run, path: s.evaluate("double", f"{path}.npz"),
+    "evaluate a folder": lambda s, run, path: s.evaluate("double", (path, np.load)),
+    "evaluate resume": lambda s, run, path: s.evaluate("double", [X], resume=path),
+    "import": lambda s, run, path: s.import_repository(path),
+    "export": lambda s, run, path: s.export_repository(path),
+    "model_repository": lambda s, run, path: Server(model_repository=path),
 }
 REQUESTS = {
     "model_name": (5, {}),
@@ -456,6 +479,28 @@ def test_a_function_of_the_package_refuses_the_wrong_type(name):
 
     with pytest.raises(TypeError, match=refusal(what, expected)):
         call()
+
+
+@pytest.mark.parametrize("path", ["~no such user/x", "a\0b", "a\ud800b"])
+@pytest.mark.parametrize("name", PATHS)
+def test_a_path_that_no_file_can_have_is_refused(double, tmp_path, name, path):
+    """The error names the path, and nothing is written."""
+    run = double.infer("double", X, profile=True)
+    found = sorted(os.listdir())
+
+    with pytest.raises((OSError, RepositoryError)) as refused:
+        PATHS[name](double, run, path)
+
+    assert repr(path)[1:-1] in str(refused.value)
+    assert found == sorted(os.listdir())
+
+
+def test_a_link_in_a_circle_is_no_folder_to_export_to(double, tmp_path):
+    """It is refused like a file."""
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+
+    with pytest.raises(RepositoryError, match="circle"):
+        double.export_repository(tmp_path / "circle")
 
 
 @pytest.mark.parametrize("argument", REQUESTS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from blsnb.command.arguments import asks_for_help, become, check_installed, first
 from blsnb.magics.commands.tutorial import FOLDER, copy_notebooks, notebooks
@@ -28,7 +27,7 @@ def run(words: Sequence[str]) -> int:
         return 0
     check_installed("jupyterlab", "blsnb[lab]")
     folder, options = first(words)
-    copied = copy_notebooks(Path(folder or FOLDER).expanduser())
+    copied = copy_notebooks(folder or FOLDER)
     print("\n".join(copied.lines()))
     if os.geteuid() == 0 and "--allow-root" not in options:
         # JupyterLab refuses to run as root, which is usual in containers.

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
+from blsnb.arguments import path_of
 from blsnb.evaluation.identity import difference, digest_of_inputs
 from blsnb.evaluation.plain import Chunk, Row, RowResult, RowRunner
 from blsnb.evaluation.stored_results import PackedResults, row_numbers, unpacked
@@ -62,7 +63,7 @@ class Journal:
         header: Mapping[str, Any],
         folders: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self.path = Path(path).expanduser()
+        self.path = path_of(resume=path)
         self._folders = {f"{folders[name]}/": f"<{name}>/" for name in folders}
         self._digests: dict[int, str] = {}
         self._file = open_for_append(self.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,13 +47,13 @@ def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
     """Return the text that ``--config`` names: of a variable or a file."""
     from blsnb.model.config import ModelConfig
 
-    value = namespace.get(given, Path(given).expanduser())
+    value = namespace.get(given, Path(os.path.expanduser(given)))
     match value:
         case str():
             return value
         case ModelConfig():
             return value.to_pbtxt()
-        case Path() if value.is_file():
+        case Path() if os.path.isfile(value):
             return value.read_text("utf-8")
         case Path():
             raise UsageError(
@@ -69,14 +70,14 @@ def extra_files(given: list[str]) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for word in given:
         source, destination = _source_and_destination(word)
-        if source.is_dir():
+        if os.path.isdir(source):
             inner = (path for path in sorted(source.rglob("*")) if path.is_file())
             files |= {
                 f"{destination}/{path.relative_to(source).as_posix()}": path
                 for path in inner
                 if "__pycache__" not in path.parts
             }
-        elif source.is_file():
+        elif os.path.isfile(source):
             files[destination] = source
         else:
             raise UsageError(f"--file {word}: there is no file {source}")
@@ -84,8 +85,8 @@ def extra_files(given: list[str]) -> dict[str, Path]:
 
 
 def _source_and_destination(word: str) -> tuple[Path, str]:
-    whole = Path(word).expanduser()
+    whole = Path(os.path.expanduser(word))
     path, colon, destination = word.rpartition(":")
-    if whole.exists() or not colon or not destination:
+    if os.path.exists(whole) or not colon or not destination:
         return whole, whole.name
-    return Path(path).expanduser(), destination.strip("/")
+    return Path(os.path.expanduser(path)), destination.strip("/")

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from blsnb.arguments import path_of
 from blsnb.errors import InputError
 from blsnb.parts.requests import ClientRequest, client_request
 from blsnb.request_fields import RequestOptions, expect
@@ -92,7 +93,7 @@ def _request(
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    path = path.expanduser()
+    path = path_of(cases=path)
     try:
         found = json.loads(path.read_text("utf-8"))
     except ValueError as error:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blsnb.arguments import path_of
 from blsnb.parity.agreement import Agreement
 
 
@@ -44,7 +45,7 @@ class Parity(Agreement):
         from blsnb.files.whole import output_file
         from blsnb.parity import page
 
-        path = Path(path).expanduser()
+        path = path_of(path=path)
         if path.suffix.lower() != ".html":
             raise ValueError(f"a parity is saved as .html, not {path.suffix!r}")
         with output_file(path) as partial:

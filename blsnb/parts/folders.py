@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from blsnb.arguments import check_flags, check_names, check_path, check_text
+from blsnb.arguments import check_flags, check_names, check_path, check_text, path_of
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.parts.following import Following
@@ -136,11 +136,7 @@ class Folders:
         if in_place:
             _refuse_in_place(path, deploy)
             return self._export_in_place(names, force)
-        check_path(path=path)
-        assert path is not None
-        exported = self._exported(
-            Path(path).expanduser(), names, force, texts, deployment
-        )
+        exported = self._exported(_target(path), names, force, texts, deployment)
         others = filter(self._models.control.sources.is_overridden, exported.models)
         notes = (*exported.notes, *map(_override_note, others))
         return replace(exported, notes=notes)
@@ -302,6 +298,14 @@ def _refuse_in_place(path: str | Path | None, deploy: str | None) -> None:
                 f"{name}={str(value)!r} and in_place=True exclude each other: in "
                 "place, models are written to the folders that they come from"
             )
+
+
+def _target(path: str | Path | None) -> Path:
+    try:
+        return path_of(path=path)
+    except OSError as error:
+        text = f"models cannot be exported to {str(path)!r}: {error.strerror}"
+        raise RepositoryError(text) from None
 
 
 def _override_note(name: str) -> str:

@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from blsnb.arguments import path_of
 from blsnb.errors import BlsnbError
 from blsnb.files.whole import whole_file
 from blsnb.recorder.stub import (
@@ -164,7 +165,7 @@ def recorder_files(environment: str | Path) -> RecorderFiles:
     RecorderError
         There is no Python, or it does not run.
     """
-    python = _interpreter(Path(environment).expanduser())
+    python = _interpreter(path_of(environment=environment))
     try:
         done = subprocess.run(
             [python, "-I", "-c", _FACTS],

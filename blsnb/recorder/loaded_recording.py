@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from blsnb.arguments import bytes_of, check_path
+from blsnb.arguments import bytes_of, path_of
 from blsnb.errors import TraceFileError
 from blsnb.recorder.recording import Recording, wall_start_ns
 from blsnb.results.run import ImportedRun, Run
@@ -50,9 +50,8 @@ def load_recording(path: str | Path, *, limit_bytes: int | None = None) -> Recor
     OSError
         A file cannot be opened.
     """
-    check_path(path=path)
     limit_bytes = bytes_of(limit_bytes=limit_bytes)
-    place = Path(path).expanduser()
+    place = path_of(path=path)
     files = sorted(place.glob(f"*{run_file.SUFFIX}")) if place.is_dir() else [place]
     if not files:
         raise TraceFileError(

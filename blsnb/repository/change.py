@@ -164,7 +164,8 @@ def inside(folder: Path, relative: str) -> Path:
         )
     path = folder.joinpath(*parts)
     # A model may have put a link into its folder.
-    if not path.parent.resolve().is_relative_to(folder.resolve()):
+    real = Path(os.path.realpath(path.parent))
+    if not real.is_relative_to(folder.resolve()):
         raise RepositoryError(f"{relative!r} leads out of the model's folder by a link")
     return path
 

@@ -254,7 +254,8 @@ class Export:
 
 def _refuse_in_itself(target: Path, directories: Sequence[ModelDirectory]) -> None:
     """Refuse a target that would be copied into itself, or replaced by its copy."""
-    folder = target.resolve()
+    # Path.resolve() fails at links in a circle.
+    folder = Path(os.path.realpath(target))
     for directory in directories:
         source = directory.path.resolve()
         if folder == source.parent or folder.is_relative_to(source):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.arguments import did_you_mean
+from blsnb.arguments import did_you_mean, path_of
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import Creator, OwnedFolder, unique
 from blsnb.printable import counted
@@ -275,17 +275,21 @@ class ModelRepository:
 def _listed(roots: Roots) -> Sequence[str | Path]:
     if roots is None:
         return ()
-    return (roots,) if isinstance(roots, str | Path) else roots
+    return (roots,) if isinstance(roots, str | os.PathLike) else roots
 
 
 def _folder(root: str | Path) -> Path:
-    if not isinstance(root, str | Path) or not os.path.isdir(Path(root).expanduser()):
+    try:
+        folder = path_of(path=root)
+    except OSError:
+        folder = None
+    if folder is None or not os.path.isdir(folder):
         raise RepositoryError(f"{str(root)!r} is not a folder of models")
     # Deferred: a server without folders of the user exports nothing.
     from blsnb.repository.copying import complete_exports
     from blsnb.repository.imported.in_place import complete_unlocked
 
-    folder = Path(root).expanduser().resolve()
+    folder = folder.resolve()
     complete_exports(folder)
     complete_unlocked(folder)
     return folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blsnb.arguments import check_path
+from blsnb.arguments import path_of
 from blsnb.printable import printable
 from blsnb.results.traced import Traced
 from blsnb.trace.comparison import CallChange, TraceComparison, compare
@@ -119,8 +119,7 @@ class Comparison:
         """
         from blsnb.results.saving import save_page
 
-        check_path(path=path)
-        path = Path(path).expanduser()
+        path = path_of(path=path)
         if path.suffix.lower() != ".html":
             raise ValueError(f"a comparison is saved as .html, not {path.suffix!r}")
         save_page(path, self._traces)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blsnb.arguments import bytes_of, check_path, check_type
+from blsnb.arguments import bytes_of, check_type, path_of
 from blsnb.errors import MissingOutputError
 from blsnb.printable import printable
 from blsnb.results.response import Response, recorded_responses, why_no_response
@@ -211,9 +211,8 @@ class Run(Traced):
         """
         from blsnb.results.saving import save_page, save_run
 
-        check_path(path=path)
         budget_bytes = bytes_of(budget_bytes=budget_bytes)
-        path, trace = Path(path).expanduser(), self.trace
+        path, trace = path_of(path=path), self.trace
         match path.suffix.lower():
             case ".html":
                 save_page(path, trace)

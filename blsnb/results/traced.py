@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blsnb.arguments import check_flags, check_path, check_text
+from blsnb.arguments import check_flags, check_text
 from blsnb.options import options
 
 if TYPE_CHECKING:
@@ -134,7 +134,6 @@ class Traced(ABC):
         """
         from blsnb.trace.files import export
 
-        check_path(path=path)
         check_text(format=format)
         return export.write_traces([self.trace], path, format)
 

@@ -10,6 +10,8 @@ import socket
 import stat
 from pathlib import Path
 
+from blsnb.arguments import path_of
+
 _FILES_SHARE = 4
 """The inverse share of the process's file descriptors that connections may use."""
 _MAX_CONNECTIONS = 4096
@@ -59,7 +61,7 @@ def unix_host(folder: str | os.PathLike[str], name: str) -> str:
     OSError
         Other users can enter the folder, or the path of the socket is too long.
     """
-    path = Path(folder).absolute()
+    path = path_of(unix_sockets=folder).absolute()
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = path.stat()
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any
 
-from blsnb.arguments import did_you_mean, refuse
+from blsnb.arguments import did_you_mean, path_of, refuse
 from blsnb.evaluation.plain import Row
 from blsnb.evaluation.rows.arrow import arrow_records, batch_records, parquet_records
 from blsnb.evaluation.rows.folder import folder_records
@@ -170,7 +170,7 @@ def row_source(
 
 def _records(anything: Any, model_name: str) -> Records:
     if isinstance(anything, str | Path):
-        return _file_records(Path(anything).expanduser(), model_name)
+        return _file_records(path_of(rows=anything), model_name)
     if isinstance(anything, Run):
         return _iterable_records([anything], model_name)
     for kind in type(anything).__mro__:
@@ -180,7 +180,7 @@ def _records(anything: Any, model_name: str) -> Records:
     if _is_open_npz(anything):
         return npz_records(Path(anything.zip.filename))
     if isinstance(anything, tuple) and len(anything) == 2 and callable(anything[1]):
-        return folder_records(Path(anything[0]).expanduser(), anything[1])
+        return folder_records(path_of(folder=anything[0]), anything[1])
     if isinstance(anything, Mapping):
         raise TypeError(
             "rows is a dict; expected several rows: [rows] for one, or for a dict of "

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from blsnb.arguments import path_of
+
 if TYPE_CHECKING:
     from blsnb.results.run import Run
     from blsnb.trace.spans import Trace
@@ -41,17 +43,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="triton",
         help="format of --output (triton)",
     )
-    add("--output", metavar="FILE", type=_path, help="file to write in that format")
+    add("--output", metavar="FILE", help="file to write in that format")
     for name, what in (
         ("html", "write a web page that shows the run and needs no network"),
         ("svg", "write a picture of the run"),
         ("perfetto", "write what https://ui.perfetto.dev opens"),
     ):
-        add(f"--{name}", metavar="FILE", type=_path, help=what)
-
-
-def _path(word: str) -> Path:
-    return Path(word).expanduser()
+        add(f"--{name}", metavar="FILE", help=what)
 
 
 def read(path: str) -> list[Run]:
@@ -81,18 +79,19 @@ def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
     return [_written(traces, *each) for each in wanted if each[0] is not None]
 
 
-def _written(traces: Sequence[Trace], path: Path, form: str) -> str:
+def _written(traces: Sequence[Trace], given: str, form: str) -> str:
     from blsnb.files.whole import output_file
     from blsnb.trace.files.export import write_traces
 
     try:
+        path = path_of(file=given)
         if form in FORMATS:
             write_traces(traces, path, form)
         else:
             with output_file(path) as partial:
                 partial.write_text(_drawn(traces, path, form), encoding="utf-8")
     except OSError as error:
-        raise TraceFilesError(f"{path} cannot be written: {error}") from error
+        raise TraceFilesError(f"{given} cannot be written: {error}") from error
     if not path.is_file():
         # A line about /dev/stdout would be part of what was written there.
         return ""

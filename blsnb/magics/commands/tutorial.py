@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from IPython.core.error import UsageError
 
+from blsnb.arguments import path_of
 from blsnb.errors import BlsnbError
 from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
@@ -45,7 +46,7 @@ def tutorial(line: Line) -> None:
     """Copy the notebooks and print what was written."""
     given = tutorial_flags().parse(line.words)
     try:
-        copied = copy_notebooks(Path(given.folder).expanduser(), force=given.force)
+        copied = copy_notebooks(given.folder, force=given.force)
     except NotebookError as error:
         raise UsageError(f"%triton tutorial: {error}") from error
     print("\n".join(copied.lines()))
@@ -89,7 +90,7 @@ def notebooks() -> list[Path]:
     raise NotebookError("this installation of blsnb has no notebooks")
 
 
-def copy_notebooks(folder: Path, *, force: bool = False) -> Copied:
+def copy_notebooks(given: str | Path, *, force: bool = False) -> Copied:
     """Copy the notebooks into a folder, which is created if missing.
 
     Parameters
@@ -97,15 +98,16 @@ def copy_notebooks(folder: Path, *, force: bool = False) -> Copied:
     force
         Whether to replace a notebook that has another text.
     """
-    copied = Copied(folder, [], [])
     try:
+        folder = path_of(folder=given)
+        copied = Copied(folder, [], [])
         folder.mkdir(parents=True, exist_ok=True)
         for notebook in notebooks():
             _copy(notebook, copied, force=force)
     except OSError as error:
         reason = error.strerror or str(error)
         raise NotebookError(
-            f"the notebooks cannot be written to {folder}: {reason}"
+            f"the notebooks cannot be written to {given}: {reason}"
         ) from error
     return copied
 

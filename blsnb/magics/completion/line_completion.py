@@ -178,7 +178,7 @@ def _arguments(name: str, before: list[str], fragment: str) -> Iterable[str]:
         case (("infer" | "bench" | "plan" | "verify"), [model, *_]):
             return _inputs(model)
         case "import", [folder, *_]:
-            return models_in(Path(folder).expanduser())
+            return models_in(Path(os.path.expanduser(folder)))
         case (("import" | "export" | "tutorial"), []):
             return paths(fragment, folders_only=True)
         case "export", _:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
+from blsnb.arguments import path_of
 from blsnb.errors import TraceFileError, TritonServerError
 from blsnb.files.secret_file import SecretFile
 from blsnb.magics.commands.usages import SUMMARIES
@@ -119,7 +119,7 @@ def opened(given: argparse.Namespace) -> Watch:
 
     if given.file is not None:
         try:
-            watch = read(Path(given.file).expanduser())
+            watch = read(path_of(file=given.file))
         except OSError as error:
             text = f"{given.file!r} cannot be read: {error.strerror or error}"
             raise TraceFileError(text) from error

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from blsnb.arguments import path_of
 from blsnb.files.whole import output_file
 from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.spans import Trace
@@ -38,7 +39,7 @@ def write_traces(
     if format not in FORMATS:
         known = " or ".join(map(repr, FORMATS))
         raise ValueError(f"format={format!r} is not valid; expected {known}")
-    path = Path(path).expanduser()
+    path = path_of(path=path)
     with (
         output_file(path) as partial,
         partial.open("w", encoding="utf-8", newline="\n") as file,

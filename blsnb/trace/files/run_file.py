@@ -8,6 +8,7 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 
+from blsnb.arguments import path_of
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.options import options
@@ -97,7 +98,7 @@ def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> Sa
         It cannot be opened.
     """
     given = Path(path)
-    with given.expanduser().open("rb") as file:
+    with path_of(path=path).open("rb") as file:
         head = file.read(_HEAD)
         size = os.fstat(file.fileno()).st_size
         budget = ReadBudget(size, str(given), limit_bytes)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from blsnb.arguments import path_of
 from blsnb.files.whole import output_file
 from blsnb.printable import printable
 from blsnb.trace.events import ModelInfo
@@ -102,7 +103,7 @@ class RunProfile:
         Path
             The written file.
         """
-        path = Path(path).expanduser()
+        path = path_of(path=path)
         text = json.dumps(speedscope(self.samples))
         with output_file(path) as partial:
             partial.write_text(text, encoding="utf-8")

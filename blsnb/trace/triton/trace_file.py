@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from blsnb.arguments import path_of
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError
 from blsnb.printable import counted
@@ -49,7 +50,7 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
     OSError
         It cannot be opened.
     """
-    path = Path(path).expanduser()
+    path = path_of(path=path)
     requests = TritonRequests()
     gaps: list[str] = []
     pieces = _pieces(path)
