@@ -193,7 +193,40 @@ def test_a_journal_of_a_stranger_reaches_nothing_outside(root, tmp_path):
     assert "b" == (root / "b" / "1" / "model.py").read_text()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"steps": [1]}', "\xff"])
+def test_a_journal_of_a_stranger_removes_no_folder_outside(root, tmp_path):
+    """Not even an empty one."""
+    (tmp_path / "empty").mkdir()
+    (root / "link").symlink_to(tmp_path)
+    for folder in ("../empty", str(tmp_path / "empty"), "link/empty"):
+        plan = {"steps": [], "folders": [folder], "is_staged": False}
+        (root / JOURNAL).write_text(json.dumps(plan))
+        ModelRepository([root]).close()
+        assert (tmp_path / "empty").is_dir()
+
+
+def journal(target: object) -> str:
+    """Return a journal with one step."""
+    step = {"target": target, "staged": ".blsnb-0123456789abcdef"}
+    steps = [{**step, "old": None, "new": None}]
+    return json.dumps({"steps": steps, "folders": [], "is_staged": True})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"steps": [1]}',
+        "\xff",
+        "[" * 100_000,
+        journal(5),
+        journal("a\0b"),
+        journal("\ud800"),
+        journal("x" * 5_000),
+        '{"steps": [], "folders": [5], "is_staged": true}',
+    ],
+)
 def test_a_broken_journal_is_no_error(root, text):
     """Nothing is known of it, so nothing is done."""
     (root / JOURNAL).write_text(text)

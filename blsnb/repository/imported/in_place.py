@@ -136,7 +136,7 @@ class InPlaceExport:
 
     def _target(self, file: Path) -> Path:
         """Return the file that a path refers to, through links in the repository."""
-        real = file.resolve()
+        real = Path(os.path.realpath(file))
         if not real.is_relative_to(self._root):
             raise RepositoryError(
                 f"{file} is a link out of {self._root}, to {real}; nothing was written"
@@ -209,20 +209,25 @@ def _read(root: Path) -> _Plan | None:
         document = json.loads((root / JOURNAL).read_text(encoding="utf-8"))
         steps = [_Step(**each) for each in document["steps"]]
         plan = _Plan(steps, list(document["folders"]), bool(document["is_staged"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        return plan if _is_sound(root, plan) else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return plan if all(_is_sound(root, step) for step in plan.steps) else None
 
 
-def _is_sound(root: Path, step: _Step) -> bool:
-    """Whether a step stays in the repository: the journal is untrusted input."""
-    target, staged = root / step.target, root / step.staged
-    return (
-        target.parent == staged.parent
-        and target.parent.resolve().is_relative_to(root)
-        and target.resolve() == target
-        and bool(re.fullmatch(STAGED_NAME, staged.name))
+def _is_sound(root: Path, plan: _Plan) -> bool:
+    """Whether a plan stays in the repository: the journal is untrusted input."""
+    inner = (step.target for step in plan.steps)
+    return all(_is_inside(root, path) for path in (*inner, *plan.folders)) and all(
+        (root / step.target).parent == (root / step.staged).parent
+        and re.fullmatch(STAGED_NAME, Path(step.staged).name)
+        for step in plan.steps
     )
+
+
+def _is_inside(root: Path, path: str) -> bool:
+    """Whether a path is in the repository, and goes through no link."""
+    real = Path(os.path.realpath(root / path))
+    return real == root / path and real.is_relative_to(root)
 
 
 def _fill(staged: Path, content: bytes | Path, target: Path) -> str:
