@@ -472,6 +472,8 @@ class Server:
         ModelLoadError
             With the text of Triton's load call; the version that served before still
             does.
+        RepositoryError
+            A file cannot be read.
         """
         return self._parts.models.load(name, config=config, files=files)
 

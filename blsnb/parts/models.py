@@ -27,7 +27,7 @@ from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.model_reports import ModelReports
-from blsnb.repository.change import FileContent
+from blsnb.repository.change import FileContent, encoded
 from blsnb.repository.directory import (
     CONFIG_FILE,
     MAX_VERSION,
@@ -246,6 +246,9 @@ def _check_files(files: object) -> None:
 
 
 def _bytes(content: FileContent) -> bytes:
-    if isinstance(content, Path):
+    if not isinstance(content, Path):
+        return encoded(content)
+    try:
         return content.read_bytes()
-    return content if isinstance(content, bytes) else content.encode("utf-8")
+    except (OSError, ValueError) as error:
+        raise RepositoryError(f"{content} cannot be read: {error}") from error

@@ -141,7 +141,7 @@ def _is_new(folder: Path, relative: str, content: FileContent | None) -> bool:
         return not _same_file(content, path)
     if path.is_symlink() or not path.is_file():
         return True
-    return path.read_bytes() != _encoded(content)
+    return path.read_bytes() != encoded(content)
 
 
 def _write(path: Path, content: FileContent | None) -> None:
@@ -200,14 +200,28 @@ def _fill(path: Path, content: FileContent) -> None:
     if isinstance(content, Path):
         shutil.copy2(content, path)
     else:
-        path.write_bytes(_encoded(content))
+        path.write_bytes(encoded(content))
 
 
-def _encoded(content: str | bytes) -> bytes:
+def encoded(content: str | bytes) -> bytes:
+    """Return the bytes of a text.
+
+    Raises
+    ------
+    RepositoryError
+        It has half of a surrogate pair.
+    """
     if isinstance(content, bytes):
         return content
-    # The surrogates of a configuration are bytes of its comments.
-    return content.encode("utf-8", "surrogateescape")
+    try:
+        # The surrogates of a configuration are bytes of its comments.
+        return content.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        line = content.count("\n", 0, error.start) + 1
+        raise RepositoryError(
+            f"line {line} of the text has {content[error.start]!r}, half of a "
+            "surrogate pair, which UTF-8 cannot represent"
+        ) from None
 
 
 def _same_file(source: Path, copy: Path) -> bool:

@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import os.path
 import re
+import reprlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ _PRIVATE = "blsnb-models-"
 _REMOVED = ".removed-"
 _NAME = r"[^./\\\0][^/\\\0]*"
 """The name of a folder that is not hidden."""
+_MAX_NAME = 255
+"""Maximum number of bytes of a folder's name."""
 _SURROGATES = "[\ud800-\udfff]"
 """How Python represents bytes that are not UTF-8."""
 
@@ -135,7 +138,8 @@ class ModelRepository:
     def _advice_for(self, name: str) -> str:
         if not _is_name(name):
             return (
-                "A model is named like its folder: UTF-8 text, no path, no leading dot."
+                "A model is named like its folder: UTF-8 text of at most 255 bytes, no "
+                "path, no leading dot."
             )
         for root in self.folders:
             if not os.path.isdir(root):
@@ -155,7 +159,8 @@ class ModelRepository:
         """
         if not _is_name(name):
             raise RepositoryError(
-                f"{name!r} cannot name a model: it must be a folder's name"
+                f"{reprlib.repr(name)} cannot name a model: it must be a folder's "
+                f"name of at most {_MAX_NAME} bytes"
             )
         return ModelDirectory(self.private_root / name)
 
@@ -303,4 +308,5 @@ def models_in(root: Path) -> list[str]:
 def _is_name(name: str) -> bool:
     """Whether a folder of this name is a model: not hidden, and valid UTF-8."""
     is_utf8 = name.isascii() or not re.search(_SURROGATES, name)
-    return is_utf8 and bool(re.fullmatch(_NAME, name))
+    is_name = is_utf8 and bool(re.fullmatch(_NAME, name))
+    return is_name and len(name.encode()) <= _MAX_NAME

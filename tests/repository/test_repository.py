@@ -239,13 +239,36 @@ def test_a_link_in_the_place_of_a_file_is_replaced(repository, tmp_path):
     assert b"x" == tree(directory.path)["1/x"]
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", ".hidden", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "a\\b", ".hidden", "a\0b", "ä" * 128, "x" * 5_000]
+)
 def test_a_model_is_named_like_a_folder(repository, name):
     """Anything else is refused before it is written, and is no model."""
     with pytest.raises(RepositoryError, match="cannot name a model"):
         repository.private(name)
 
     assert repository.directory(name) is None
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(repository):
+    """The folders that a change stages have names of their own."""
+    change(repository, {"1/x": "x"}, name="x" * 255)
+
+    assert "x" * 255 in repository.names()
+
+
+@pytest.mark.parametrize("before", [{}, {"1/x": "x"}])
+def test_half_of_a_surrogate_pair_is_refused(repository, before):
+    """The error has its line, and the folder is as it was."""
+    change(repository, {"config.pbtxt": "", **before})
+    found = tree(repository.directory("mine").path)
+
+    with pytest.raises(
+        RepositoryError, match=r"^line 2 of the text has '\\ud83d', half"
+    ):
+        change(repository, {"1/x": "first\nsecond \ud83d"})
+
+    assert found == tree(repository.directory("mine").path)
 
 
 def test_a_name_cannot_lead_out_of_the_repository(repository, tmp_path):

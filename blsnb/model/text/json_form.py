@@ -190,6 +190,9 @@ def _is_map(field: Any) -> bool:
 
 def _find(descriptor: Any, name: str) -> Any:
     """Return the field with a name in ``snake_case`` or ``camelCase``."""
+    if not name.isascii():
+        # Protobuf fails at half of a surrogate pair.
+        return None
     by_name = descriptor.fields_by_name.get(name)
     return by_name or descriptor.fields_by_camelcase_name.get(name)
 

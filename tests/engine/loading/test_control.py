@@ -11,7 +11,13 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell, touch
 
-from blsnb import InferenceError, ModelLoadError, Server, WouldHang
+from blsnb import (
+    InferenceError,
+    ModelLoadError,
+    RepositoryError,
+    Server,
+    WouldHang,
+)
 from blsnb.model.config import parse_pbtxt
 from blsnb.parts.server_parts import parts_of
 from blsnb.serving.core.metadata import server_is_ready
@@ -128,6 +134,23 @@ def test_an_override_replaces_the_configuration_of_the_file(double, config):
         written
         == parts_of(double).repository.directory("double").config_file.read_text()
     )
+
+
+@pytest.mark.parametrize("content", ["\ud83d", Path("missing"), Path("/"), Path("a\0")])
+def test_a_file_without_bytes_is_refused(double, content):
+    """The model serves as before."""
+    with pytest.raises(RepositoryError, match=r"half of a surrogate|cannot be read"):
+        double.load("double", config=NAMED, files={"file:1/model.py": content})
+
+    assert [-1] == dims(double)
+
+
+@pytest.mark.parametrize("key", ["\ud83d", "ä"])
+def test_a_key_of_an_override_is_a_name(double, key):
+    """Of no field, whatever its characters."""
+    for config in ({key: 1}, json.dumps({key: 1})):
+        with pytest.raises(ModelLoadError, match="Cannot find field"):
+            double.load("double", config=config)
 
 
 def test_an_override_lasts(double):
