@@ -190,13 +190,13 @@ def path_of(**argument: Any) -> Path:
         path = Path(given).expanduser()
     except RuntimeError:
         raise FileNotFoundError(errno.ENOENT, "no such user", str(given)) from None
-    if not _is_possible(path):
+    if not is_possible_path(path):
         what = "no file can have this path"
         raise OSError(errno.EINVAL, what, str(given))
     return path
 
 
-def _is_possible(path: Path) -> bool:
+def is_possible_path(path: str | Path) -> bool:
     """Whether the system can be given a path: bytes, of which none is null."""
     try:
         return b"\0" not in os.fsencode(path)

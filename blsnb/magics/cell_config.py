@@ -54,7 +54,8 @@ def configuration_text(given: str, namespace: Mapping[str, Any]) -> str:
         case ModelConfig():
             return value.to_pbtxt()
         case Path() if os.path.isfile(value):
-            return value.read_text("utf-8")
+            # Comments may contain any bytes, which stay as they are.
+            return value.read_text("utf-8", "surrogateescape")
         case Path():
             raise UsageError(
                 f"--config {given}: there is no variable and no file of that name"

@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -94,6 +95,9 @@ def assignments(text: str) -> dict[str, str]:
         return {}
     if not starts or text[: starts[0][1]].strip():
         raise UsageError(f"expected INPUT=expression, not {text!r}")
+    [(name, count)] = Counter(name for name, *_ in starts).most_common(1)
+    if count > 1:
+        raise UsageError(f"input {name!r} is given twice")
     ends = [start for _, start, _ in starts[1:]] + [len(text)]
     return {
         name: text[value:end].strip()

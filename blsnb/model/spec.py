@@ -11,6 +11,8 @@ from blsnb.model.tensor_spec import format_tensor_spec, parse_tensor_spec
 from blsnb.model.text.schema import schema
 
 _KINDS = ("cpu", "gpu", "model", "auto")
+_MAX_INT32, _MAX_UINT64 = 2**31 - 1, 2**64 - 1
+"""Greatest numbers of fields of the configuration."""
 
 
 class ModelOptions(NamedTuple):
@@ -94,9 +96,10 @@ def _declare(tensor: TensorSpec, target: Any) -> None:
 def _merge_max_batch_size(message: Any, size: int | None) -> None:
     if size is None:
         return
-    if size < 0:
+    if not 0 <= size <= _MAX_INT32:
         _refuse(
-            f"--max-batch-size {size} is not valid; expected at least 0 (no batching)"
+            f"--max-batch-size {size} is not valid; expected 0 (no batching) to "
+            f"{_MAX_INT32:,}"
         )
     if message.max_batch_size not in (0, size):
         _contradict(
@@ -109,8 +112,8 @@ def _merge_instances(message: Any, options: ModelOptions) -> None:
     count, kind = options.instances, options.kind
     if count is None and kind is None:
         return
-    if count is not None and count < 1:
-        _refuse(f"--instances {count} is not valid; expected at least 1")
+    if count is not None and not 1 <= count <= _MAX_INT32:
+        _refuse(f"--instances {count} is not valid; expected 1 to {_MAX_INT32:,}")
     if kind is not None and kind.lower() not in _KINDS:
         _refuse(f"--kind {kind} is not valid; expected one of {', '.join(_KINDS)}")
     wanted = schema().ModelInstanceGroup(count=count or 1)
@@ -140,8 +143,8 @@ def _merge_dynamic_batching(
         return
     delay_us = 0 if wanted is True else wanted
     option = f"--dynamic-batching {'' if wanted is True else delay_us}".rstrip()
-    if delay_us < 0:
-        _refuse(f"{option} is not valid; expected a delay of at least 0 microseconds")
+    if not 0 <= delay_us <= _MAX_UINT64:
+        _refuse(f"{option} is not valid; expected 0 to {_MAX_UINT64:,} microseconds")
     if scheduling not in ("", "dynamic_batching"):
         _contradict(option, f"{scheduling} {{ … }}")
     configured = message.dynamic_batching.max_queue_delay_microseconds

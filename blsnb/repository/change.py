@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from blsnb.arguments import is_possible_path
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import remove, unique
 from blsnb.files.swap import Swap
@@ -157,7 +158,8 @@ def _write(path: Path, content: FileContent | None) -> None:
 def inside(folder: Path, relative: str) -> Path:
     """Return the path of a file in a model's folder; refuse paths outside of it."""
     parts = PurePosixPath(relative).parts
-    if not parts or PurePosixPath(relative).is_absolute() or ".." in parts:
+    is_inner = bool(parts) and not PurePosixPath(relative).is_absolute()
+    if not is_inner or ".." in parts or not is_possible_path(relative):
         raise RepositoryError(
             f"{relative!r} must be a path inside the model's folder, "
             "such as 1/helper.py"

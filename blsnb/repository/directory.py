@@ -205,7 +205,7 @@ def folders_in(path: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(path) as entries:
             return [entry for entry in entries if _is_folder(entry)]
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 

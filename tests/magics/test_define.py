@@ -126,6 +126,16 @@ def test_the_configuration_may_be_a_file(notebook, tmp_path):
         assert CONFIG == (folder() / "config.pbtxt").read_text("utf-8")
 
 
+def test_the_comments_of_a_configuration_file_may_be_any_bytes(notebook, tmp_path):
+    """As on Triton; they are kept."""
+    text = CONFIG.encode() + b"# \xe9\n"
+    (tmp_path / "latin.pbtxt").write_bytes(text)
+    ran = notebook.run(DOUBLE.replace(FLOW, f"--config {tmp_path}/latin.pbtxt"))
+
+    assert ran.error is None
+    assert text == (folder() / "config.pbtxt").read_bytes()
+
+
 def test_a_configuration_that_is_neither_is_refused(notebook):
     """The error says what was searched."""
     ran = notebook.run(DOUBLE.replace(FLOW, "--config nowhere"))

@@ -65,6 +65,12 @@ def test_assignments_begin_outside_of_brackets(text, expected):
     assert expected == assignments(text)
 
 
+def test_an_input_has_one_expression():
+    """Of two, the first one would be ignored."""
+    with pytest.raises(UsageError, match=r"^input 'A' is given twice$"):
+        assignments("A=1 B=2 'A'=3")
+
+
 @pytest.mark.parametrize("text", ["1", "x y=1", "A=(1", "=3"])
 def test_text_without_an_assignment_is_refused(text):
     """The error shows the text."""

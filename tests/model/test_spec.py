@@ -145,16 +145,25 @@ def test_a_contradiction_is_refused(
     [
         (
             ModelOptions(max_batch_size=-1),
-            "--max-batch-size -1 is not valid; expected at least 0",
+            "--max-batch-size -1 is not valid; expected 0 (no batching) to 2,",
         ),
-        (ModelOptions(instances=0), "--instances 0 is not valid; expected at least 1"),
+        (
+            ModelOptions(max_batch_size=2**31),
+            "--max-batch-size 2147483648 is not valid; expected 0",
+        ),
+        (ModelOptions(instances=0), "--instances 0 is not valid; expected 1 to 2,147"),
+        (ModelOptions(instances=2**31), "--instances 2147483648 is not valid"),
         (
             ModelOptions(kind="tpu"),
             "--kind tpu is not valid; expected one of cpu, gpu, model",
         ),
         (
             ModelOptions(dynamic_batching=-1),
-            "--dynamic-batching -1 is not valid; expected a delay",
+            "--dynamic-batching -1 is not valid; expected 0 to 18,446,",
+        ),
+        (
+            ModelOptions(dynamic_batching=2**64),
+            f"--dynamic-batching {2**64} is not valid; expected 0",
         ),
         (
             ModelOptions(outputs=["Y?:FP32[1]"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from blsnb.model.config import parse_pbtxt
 from blsnb.model.normalization import normalise
 from blsnb.repository.directory import (
     ModelDirectory,
+    folders_in,
     is_version_changed,
     version_number,
 )
@@ -49,6 +51,11 @@ def test_versions_are_numbers(folder):
 def test_a_version_is_read_as_c_reads_a_number(name, number):
     """Text after it is ignored; a number on which Triton crashes is no version."""
     assert number == version_number(name)
+
+
+def test_a_folder_that_cannot_exist_has_no_folders():
+    """A half-typed line may name one."""
+    assert [] == folders_in(Path("a\0b"))
 
 
 def test_a_folder_may_bear_another_name_than_its_model(tmp_path):
