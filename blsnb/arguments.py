@@ -109,7 +109,12 @@ def check_numbers(minimum: int = 0, /, **arguments: object) -> None:
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Real):
             refuse(name, value, f"a number of {minimum} or more")
-        if not float(value) >= minimum:
+        try:
+            number = float(value)
+        except OverflowError:
+            text = f"{name}={reprlib.repr(value)} is too large"
+            raise ValueError(text) from None
+        if not number >= minimum:
             expected = f"{minimum} or more"
             raise ValueError(f"{name}={value} is not valid; expected {expected}")
 
@@ -138,7 +143,7 @@ def bytes_of(**argument: Any) -> int | None:
     if value is None:
         return None
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not float(value).is_integer():
+    if not is_number or value % 1 != 0:
         refuse(name, value, "a number, or None")
     return int(value)
 
@@ -156,6 +161,7 @@ def check_names(**arguments: object) -> None:
     """Refuse arguments that are neither None nor collections of strings."""
     __tracebackhide__ = True
     for name, value in arguments.items():
+        value = plain(value)
         several = isinstance(value, Collection) and not isinstance(value, str | bytes)
         if value is not None and not (several and _are_texts(value)):
             refuse(name, value, "a list of names")
@@ -208,6 +214,7 @@ def check_folders(**arguments: object) -> None:
     """Refuse arguments that are neither None nor one or several paths."""
     __tracebackhide__ = True
     for name, value in arguments.items():
+        value = plain(value)
         if value is None or isinstance(value, _PATH):
             continue
         if not isinstance(value, Iterable) or isinstance(value, bytes):

@@ -95,7 +95,7 @@ def _check(name: str, value: object) -> None:
         check_flags(**{name: value})
     elif name in ("log_verbose", "hang_notice_s"):
         check_numbers(**{name: value})
-    elif name == "static" and value not in ("", "png"):
+    elif name == "static" and (not isinstance(value, str) or value not in ("", "png")):
         raise ValueError(
             f"static={value!r} is not valid; expected 'png', or '' for none"
         )

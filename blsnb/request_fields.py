@@ -30,6 +30,7 @@ SEQUENCE_START = 1
 SEQUENCE_END = 2
 """Bit of a request's flags: the last request of its sequence."""
 _UNSIGNED = 2**64
+_SIGNED = 2**63
 
 
 class RequestFields(NamedTuple):
@@ -283,7 +284,7 @@ expect = functools.partial(check_type, error=InputError)
 
 def _check(given: RequestOptions) -> None:
     __tracebackhide__ = True
-    expect("request_id", given["request_id"], str, "a string")
+    _expect_text("request_id", given["request_id"])
     expect("version", given["version"], int | None, "a number")
     expect("show", given["show"], bool, "True or False")
     check_flags(
@@ -293,6 +294,7 @@ def _check(given: RequestOptions) -> None:
     )
     correlation_id = given["correlation_id"]
     expect("correlation_id", correlation_id, int | str, "a number or string")
+    _expect_text("correlation_id", str(correlation_id))
     numbers = {
         "priority": given["priority"],
         "timeout_us": given["timeout_us"],
@@ -304,8 +306,28 @@ def _check(given: RequestOptions) -> None:
             refuse(name, value, "a number from 0 to 2**64 - 1", InputError)
     expect("parameters", given["parameters"], Mapping | None, "a dict")
     for name, item in (given["parameters"] or {}).items():
-        wanted = "a bool, a number or a string"
-        expect(f"parameters[{name!r}]", item, bool | int | float | str, wanted)
+        _check_parameter(name, item)
+
+
+def _check_parameter(name: object, item: object) -> None:
+    __tracebackhide__ = True
+    _expect_text("name of a parameter", name)
+    what, wanted = f"parameters[{name!r}]", "a bool, a number or a string"
+    expect(what, item, bool | int | float | str, wanted)
+    if isinstance(item, str):
+        _expect_text(what, item)
+    if isinstance(item, int) and not -_SIGNED <= item < _SIGNED:
+        refuse(what, item, "a number from -2**63 to 2**63 - 1", InputError)
+
+
+def _expect_text(name: str, value: Any) -> None:
+    """Refuse what the text of a message cannot hold."""
+    __tracebackhide__ = True
+    expect(name, value, str, "a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        refuse(name, value, "no half of a surrogate pair", InputError)
 
 
 def check_request(model_name: object, inputs: object, options: RequestOptions) -> None:
@@ -341,5 +363,6 @@ def check_timeout(seconds: float | None) -> None:
     """Refuse a ``client_timeout_s`` that is not a number of seconds."""
     __tracebackhide__ = True
     expect("client_timeout_s", seconds, int | float | None, "seconds")
-    if seconds is not None and math.isnan(seconds):
+    # Neither NaN nor an integer that no float holds.
+    if seconds is not None and not (seconds < _SIGNED or seconds == math.inf):
         refuse("client_timeout_s", seconds, "seconds", InputError)

@@ -13,10 +13,11 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 import blsnb
-from blsnb import RepositoryError, Server
+from blsnb import MissingOutputError, RepositoryError, Server
 from blsnb.recorder.recording import Recording
 from blsnb.results.run import Run
 from blsnb.serving import serve
+from blsnb.serving.access import Access
 
 X = {"X": [1, 2]}
 ARRAY = np.array([1, 2])
@@ -121,6 +122,21 @@ CALLS = {
         lambda s: s.export_repository("out", [5]),
         "names=[5]",
         "a list of names",
+    ),
+    "export names of an array": (
+        lambda s: s.export_repository("out", np.array(5)),
+        "names=5",
+        "a list of names",
+    ),
+    "serve a flag": (
+        lambda s: s.serve(http=True),
+        "http=True",
+        "a port number, such as 8000, or None",
+    ),
+    "standin replay of an array": (
+        lambda s: s.standin("double", replay=np.array(5)),
+        "replay=5",
+        "a blsnb.Run, or a list of them",
     ),
     "export force": (
         lambda s: s.export_repository("out", force="yes"),
@@ -389,6 +405,16 @@ MODULE = {
         "slower_than_ms='5'",
         "milliseconds",
     ),
+    "allow_origin": (
+        lambda: Access(allow_origin="http://localhost"),
+        "allow_origin='http://localhost'",
+        "a list of names",
+    ),
+    "allow_host": (
+        lambda: Access(allow_host=None),
+        "allow_host=None",
+        "a list of names",
+    ),
     "load_run": (
         lambda: blsnb.load_run(5),
         "path=5",
@@ -436,9 +462,16 @@ REQUESTS = {
     "version": ("double", X, {"version": "1"}),
     "parameters": ("double", X, {"parameters": {"a": [1]}}),
     "parameters of no dict": ("double", X, {"parameters": 5}),
+    "parameters of no names": ("double", X, {"parameters": {5: 1}}),
+    "parameters of no int64": ("double", X, {"parameters": {"a": 2**63}}),
+    "parameters of no text": ("double", X, {"parameters": {"a": "\ud800"}}),
+    "parameters of no name": ("double", X, {"parameters": {"\ud800": 1}}),
     "request_id": ("double", X, {"request_id": 5}),
+    "request_id of no text": ("double", X, {"request_id": "\ud800"}),
+    "correlation_id of no text": ("double", X, {"correlation_id": "\ud800"}),
     "correlation_id": ("double", X, {"correlation_id": 1.5}),
     "client_timeout_s": ("double", X, {"client_timeout_s": "1"}),
+    "client_timeout_s of no float": ("double", X, {"client_timeout_s": 10**400}),
     "client_timeout_s of an array": ("double", X, {"client_timeout_s": ARRAY}),
 }
 
@@ -515,6 +548,36 @@ def test_a_request_of_the_wrong_type_is_refused(double, method, argument):
 
     with pytest.raises(TypeError, match=argument.split()[0].rstrip("s")):
         request()
+
+
+@pytest.mark.parametrize("name", ["hang_notice_s", "trace_budget_bytes", "keep_runs"])
+def test_a_number_that_no_float_holds_is_too_large(name):
+    """Infinity is a number."""
+    with pytest.raises(ValueError, match=rf"^{name}=10+\.\.\.0+ is too large$"):
+        Server(**{name: 10**400})
+
+
+def test_an_array_of_names_is_a_list_of_names(double, tmp_path):
+    """Such as a column of a table."""
+    names = np.array(["double", "double"])
+    double.export_repository(tmp_path / "out", names)
+    with Server() as other:
+        found = other.import_repository(tmp_path / "out", names)
+
+    assert ["double"] == [each.name for each in found]
+
+
+@pytest.mark.parametrize("name", [5, None, ("Y",)])
+def test_an_output_of_another_type_is_missing(double, name):
+    """The error names the outputs, as for a wrong name."""
+    with pytest.raises(MissingOutputError, match=r"the response has Y$"):
+        double.infer("double", X)[name]
+
+
+def test_an_array_is_no_static_picture():
+    """It has no truth value."""
+    with pytest.raises(ValueError, match=r"^static=array"):
+        blsnb.options.static = ARRAY
 
 
 def test_numbers_of_other_types_are_numbers(server):

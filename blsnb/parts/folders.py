@@ -85,7 +85,7 @@ class Folders:
         self._models.lifetime.check_open()
         folder = self._models.repository.add(path)
         there = sorted(models_in(folder))
-        if unknown := sorted({*(names or ())} - {*there}):
+        if unknown := sorted({*(() if names is None else names)} - {*there}):
             raise RepositoryError(
                 f"{folder} has no model {', '.join(map(repr, unknown))}; "
                 f"it has: {', '.join(there) or 'none'}"

@@ -53,7 +53,7 @@ class ModelStandIns:
         )
         check_callable(call=call)
         expected = "a blsnb.Run, or a list of them"
-        check_type("replay", replay, Run | Iterable | None, expected)
+        check_type("replay", plain(replay), Run | Iterable | None, expected)
         runs = [replay] if isinstance(replay, Run) else replay
         for run in () if runs is None else runs:
             check_type("replay", run, Run, expected)

@@ -66,7 +66,7 @@ class Response:
         """
         if name not in self._refs:
             known = ", ".join(self._refs) or "no outputs"
-            similar = did_you_mean(name, self._refs)
+            similar = did_you_mean(str(name), self._refs)
             text = f"no output {name!r}; the response has {known}. {similar}".rstrip()
             raise MissingOutputError(text.removesuffix("."))
         if self._refs[name].evicted:

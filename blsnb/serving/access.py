@@ -5,12 +5,13 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from blsnb.arguments import check_names, check_type
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_json
@@ -70,8 +71,10 @@ class Access:
 
     Raises
     ------
+    TypeError
+        Origins or host names are no list of strings.
     ValueError
-        An origin or a host name is malformed.
+        One of them is malformed.
     """
 
     allow_origin: tuple[str, ...] = ()
@@ -81,6 +84,9 @@ class Access:
     grpc_restricted: Restrictions = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("allow_origin", "allow_host"):
+            check_type(name, getattr(self, name), Collection, "a list of names")
+        check_names(allow_origin=self.allow_origin, allow_host=self.allow_host)
         for origin in self.allow_origin:
             _check_origin(origin)
         for host in self.allow_host:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from blsnb.arguments import check_text, check_type, plain, warn_user
+from blsnb.arguments import check_text, check_type, plain, refuse, warn_user
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.printable import printable
@@ -279,6 +279,8 @@ def serve(
     for name, port in ports.items():
         expected = "a port number, such as 8000, or None"
         check_type(name.lower(), port, int | None, expected)
+        if isinstance(port, bool):
+            refuse(name.lower(), port, expected)
     if not is_loopback(host):
         warn_user(
             f"models are served on {host}: everybody who can reach this address can "
