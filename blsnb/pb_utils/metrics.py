@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -33,6 +34,7 @@ _DELETED = (
     "objects have been deleted."
 )
 _HISTOGRAM = MetricKind(2)
+_ESCAPE = r"\\ud[89ab]..\\ud[c-f]..|(?P<half>\\ud[89ab])|\\."
 
 
 class Metric(Compiled):
@@ -176,10 +178,10 @@ class MetricFamily(Compiled):
         TritonModelException
             Labels or buckets are invalid.
         """
-        texts = _labels(labels)
+        text = _labels(labels)
         bounds = _bounds(buckets, self._kind)
         try:
-            sample = self._server_family.sample(texts, bounds)
+            sample = self._server_family.sample(_received(text), bounds)
         except Refusal as refusal:
             failure = "Error when creating Metric: "
             raise refusal_error(self._backend, failure, refusal) from None
@@ -191,16 +193,37 @@ class MetricFamily(Compiled):
         return metric
 
 
-def _labels(labels: Any) -> dict[str, Any]:
-    """Return labels after the transfer to the server as JSON: keys become strings."""
+def _labels(labels: Any) -> str:
+    """Return labels as the JSON that is sent to the server."""
     if labels is None:
-        return {}
+        return "{}"
     if not isinstance(labels, dict):
         raise TritonModelException(
             "Failed to create metric. Labels must be a dictionary."
         )
-    texts: dict[str, Any] = json.loads(json.dumps(labels))
-    return texts
+    return json.dumps(labels)
+
+
+def _received(text: str) -> dict[str, Any]:
+    """Return labels as the server reads them: keys are strings.
+
+    Raises
+    ------
+    Refusal
+        A text has the first half of a surrogate pair alone.
+
+    References
+    ----------
+    common: include/triton/common/triton_json.h, Parse
+    """
+    half = next((each for each in re.finditer(_ESCAPE, text) if each["half"]), None)
+    if half is not None:
+        raise Refusal(
+            "failed to parse the request JSON buffer: The surrogate pair in string is "
+            f"invalid. at {half.start()}"
+        )
+    labels: dict[str, Any] = json.loads(text)
+    return labels
 
 
 def _bounds(buckets: Any, kind: Any) -> tuple[float, ...]:

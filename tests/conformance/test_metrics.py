@@ -34,6 +34,10 @@ REFUSED = {
     "a reserved name": 'F("__x", "counts", F.GAUGE)',
     "a label that is a number": 'c.Metric({"a": 1})',
     "a label's name that is a number": 'c.Metric({1: "a"})',
+    "half of a surrogate pair": "c.Metric({'a': '\\ud800'})",
+    "half of a surrogate pair in a name": "c.Metric({'b': '', '\\ud800x': 'a'})",
+    "the other half": "c.Metric({'a': '\\udc00'}).value()",
+    "a whole pair and a half": "c.Metric({'a': '\\U0001f600\\\\ud800\\ud83d'})",
     "buckets that do not ascend": 'h.Metric({"a": "2"}, [1, 3, 2])',
 }
 

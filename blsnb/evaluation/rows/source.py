@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any
 
-from blsnb.arguments import did_you_mean, path_of, refuse
+from blsnb.arguments import did_you_mean, path_of, plain, refuse
 from blsnb.evaluation.plain import Row
 from blsnb.evaluation.rows.arrow import arrow_records, batch_records, parquet_records
 from blsnb.evaluation.rows.folder import folder_records
@@ -169,6 +169,7 @@ def row_source(
 
 
 def _records(anything: Any, model_name: str) -> Records:
+    anything = plain(anything)
     if isinstance(anything, str | Path):
         return _file_records(path_of(rows=anything), model_name)
     if isinstance(anything, Run):

@@ -63,6 +63,7 @@ def test_a_list_is_read_again_and_a_generator_is_not():
     ("rows", "error", "text"),
     [
         (3, TypeError, "rows=3 is not valid; expected an iterable of dicts such as"),
+        (np.array(3), TypeError, "rows=3 is not valid; expected an iterable of dicts"),
         (b"X", TypeError, "rows=b'X' is not valid; expected an iterable of dicts"),
         ({"X": [1]}, TypeError, "rows is a dict; expected several rows: [rows] for"),
         ([[1, 2]], TypeError, "rows[0]=[1, 2] is not valid; expected a dict such as"),
