@@ -48,7 +48,11 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
             f"input {name!r}: Triton has no type for NumPy's {array.dtype}. Convert "
             "the array first, for example with array.astype(np.float32)."
         )
-    return freeze(name, array, found)
+    try:
+        return freeze(name, array, found)
+    except UnicodeEncodeError as error:
+        why = f"{error.object[error.start]!r} is half of a surrogate pair"
+        raise _conversion_error(name, value, found, why) from None
 
 
 def _bf16_bytes(array: _Array) -> bytes:

@@ -57,6 +57,9 @@ def test_lists_numbers_and_strings_take_the_configured_type(value, dtype, expect
         ([None], FP32),
         ([None], BOOL),
         (["a", None], BYTES),
+        (["a\ud83d"], BYTES),
+        (np.array(["a\ud83d"]), BYTES),
+        (np.array(["a\ud83d"], object), BYTES),
     ],
 )
 def test_a_lossy_conversion_is_refused(value, dtype):
