@@ -221,6 +221,17 @@ def test_loading_an_ensemble_loads_its_missing_models(tmp_path):
         assert ["triple"] == ready(server)
 
 
+def test_an_unloaded_ensemble_has_ended(models):
+    """It has no instances that could still run, whoever refers to it."""
+    define(models, "chain", CHAIN)
+    chain = parts_of(models).engine.catalog.find("chain", -1)
+    models.unload("chain")
+
+    (row,) = [row for row in models.index() if row["name"] == "chain"]
+    assert ("UNAVAILABLE", "unloaded") == (row["state"], row["reason"])
+    assert not chain.is_running
+
+
 def test_an_ensemble_is_unloaded_and_loaded_with_its_models(tmp_path):
     """An ensemble that was unloaded by name is not loaded again."""
     write(tmp_path)
