@@ -29,6 +29,9 @@ _FREED = 16
 _STRIPPED = 64
 """Divisor: when the values exceed the budget, this part of it is freed with them, so
 that small values are counted rarely."""
+_UNCOUNTED = 16
+"""Number of ended runs after which all runs are counted, so that small requests do not
+count them each time."""
 _MAX_FORGOTTEN = 1000
 """Maximum number of ids kept of dropped runs."""
 KEEP_RESPONSES = 1000
@@ -79,9 +82,11 @@ class Recorder:
         self.keep_calls = keep_calls
         self._runs: dict[str, RunRecord] = {}
         self._calls_before = 0
-        """Number of calls of all runs when the last one ended."""
+        """Number of calls of all runs when the last one ended, or more."""
         self._bytes_before = 0
-        """Bytes of the values of all runs when the last one ended."""
+        """Bytes of the values of all runs when the last one ended, or more."""
+        self._uncounted = 0
+        """Number of runs that ended since all runs were counted."""
         # The thread that takes the token folds. Popping from a list is atomic, and
         # other threads do not wait.
         self._token = ["fold"]
@@ -126,13 +131,14 @@ class Recorder:
             return
         _forget_shared()
         loose = self._loose_runs()
+        surplus = max(0, len(loose) - self.keep_runs)
         # Displayed runs are kept longer, but fill at most half of the room.
         room = self.keep_runs // 2
-        shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
         others = loose
-        if room and shown:
+        if room and any([run.is_displayed for run in loose[:surplus]]):
+            shown = {run.id for run in [r for r in loose if r.is_displayed][-room:]}
             others = [run for run in loose if run.id not in shown]
-        for run in others[: max(0, len(loose) - self.keep_runs)]:
+        for run in others[:surplus]:
             if run.ended and run.id in self._runs:
                 self._runs.pop(run.id, None)
                 self._forgotten.append(run.id)
@@ -226,17 +232,30 @@ class Recorder:
             call.ended = True
         # Runs in flight are kept beyond the limit until they end.
         self._forget_old_runs()
-        self._count()
+        self._add(run)
         if self._bytes_before > self.budget_bytes:
             self._keep_budget()
             self._count()
         if self._observers:
             self._notify(run, None)
 
+    def _add(self, run: RunRecord) -> None:
+        """Count a run that has ended; count all runs when they may be too much."""
+        calls = self._calls_before + len(run.calls)
+        held = self._bytes_before + run.held_bytes
+        self._uncounted += 1
+        if (
+            self._uncounted >= _UNCOUNTED
+            or calls > self.keep_calls // 2
+            or held > self.budget_bytes // 2
+        ):
+            self._count()
+        else:
+            self._calls_before, self._bytes_before = calls, held
+
     def _count(self) -> None:
         """Count the calls of all runs, and the bytes of their values."""
-        calls = held = 0
-        # One loop: it runs once for each request.
+        calls = held = self._uncounted = 0
         for run in self._loose_runs():
             calls += len(run.calls)
             held += run.held_bytes
@@ -312,6 +331,11 @@ class Recorder:
         loose = self._loose_runs()
         if current.level is not None:
             loose.append(current)
+        room = self.keep_calls - sum([len(run.calls) for run in loose])
+        if room > 0:
+            # Runs were forgotten since they were counted.
+            current.fold_at = len(current.calls) + room
+            return
         current.fold_at = len(current.calls)
         self._fold_all(loose)
         _forget_shared()

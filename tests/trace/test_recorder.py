@@ -299,6 +299,27 @@ def test_runs_of_several_threads_do_not_mix():
     assert [True] == values(last)
 
 
+@pytest.mark.parametrize(("calls", "kept"), [(900, 900), (990, 900)])
+def test_a_run_has_the_room_of_those_that_were_forgotten(calls, kept):
+    """Runs are counted rarely, and once more before a call is folded."""
+    recorder = Recorder(keep_runs=2, keep_calls=1000)
+    for _ in range(10):
+        record(recorder, *[1] * 40)
+    run = record(recorder, *[1] * calls)
+
+    assert kept <= len(run.calls) <= calls
+    assert (calls == kept) == (run.gaps is None)
+
+
+def test_values_of_many_small_runs_keep_within_the_budget():
+    """Runs are counted rarely, and each time once they fill half of the budget."""
+    recorder = Recorder(budget_bytes=1000, keep_runs=100)
+    for _ in range(50):
+        record(recorder, 90)
+
+        assert sum(run.held_bytes for run in recorder.runs) <= 1000
+
+
 def test_displayed_runs_leave_room_for_others():
     """They fill at most half of the kept runs."""
     recorder = Recorder(keep_runs=4)
