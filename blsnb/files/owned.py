@@ -172,12 +172,13 @@ def sweep(parent: Path, prefix: str) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file, or a folder with its contents, as far as permissions allow."""
-    if path.is_symlink() or not path.is_dir():
+    # Those of pathlib fail where a folder above cannot be entered.
+    if os.path.islink(path) or not os.path.isdir(path):
         with contextlib.suppress(OSError):
             path.unlink()
         return
     _remove_folder(path)
-    if path.exists():
+    if os.path.exists(path):
         # A model may have made folders read-only.
         with contextlib.suppress(OSError):
             path.chmod(0o700)

@@ -290,6 +290,8 @@ def _folder(root: str | Path) -> Path:
         folder = None
     if folder is None or not os.path.isdir(folder):
         raise RepositoryError(f"{str(root)!r} is not a folder of models")
+    if not os.access(folder, os.R_OK):
+        raise RepositoryError(f"{str(root)!r} cannot be read: permission denied")
     # Deferred: a server without folders of the user exports nothing.
     from blsnb.repository.copying import complete_exports
     from blsnb.repository.imported.in_place import complete_unlocked

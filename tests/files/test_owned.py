@@ -100,6 +100,15 @@ def test_a_folder_is_removed_with_its_owner(tmp_path):
     assert [] == list(tmp_path.iterdir())
 
 
+def test_what_cannot_be_examined_is_not_removed(tmp_path):
+    """A finaliser must not report it."""
+    with pytest.raises(OSError, match="too long"):
+        OwnedFolder(tmp_path, "x" * 300).create()
+    owned.remove(tmp_path / ("x" * 300))
+
+    assert [] == list(tmp_path.iterdir())
+
+
 def test_a_closed_folder_is_not_removed_again(tmp_path):
     """Its path may have another owner by then."""
     folder = OwnedFolder(tmp_path, PREFIX)

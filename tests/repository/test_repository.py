@@ -308,6 +308,15 @@ def test_a_root_must_be_a_folder(tmp_path):
         ModelRepository([tmp_path / "none"])
 
 
+def test_a_root_must_be_readable(tmp_path, monkeypatch):
+    """It would have no models."""
+    # Root reads everything.
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.R_OK)
+
+    with pytest.raises(RepositoryError, match=r"' cannot be read: permission denied$"):
+        ModelRepository([tmp_path])
+
+
 def test_close_removes_the_private_folder(tmp_path):
     """The user's folders stay."""
     (tmp_path / "theirs").mkdir()
