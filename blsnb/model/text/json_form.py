@@ -188,9 +188,9 @@ def _is_map(field: Any) -> bool:
     return kind is not None and kind.has_options and "key" in kind.fields_by_name
 
 
-def _find(descriptor: Any, name: str) -> Any:
+def _find(descriptor: Any, name: Any) -> Any:
     """Return the field with a name in ``snake_case`` or ``camelCase``."""
-    if not name.isascii():
+    if not isinstance(name, str) or not name.isascii():
         # Protobuf fails at half of a surrogate pair.
         return None
     by_name = descriptor.fields_by_name.get(name)

@@ -145,7 +145,7 @@ def test_a_file_without_bytes_is_refused(double, content):
     assert [-1] == dims(double)
 
 
-@pytest.mark.parametrize("key", ["\ud83d", "ä"])
+@pytest.mark.parametrize("key", ["\ud83d", "ä", 5, None])
 def test_a_key_of_an_override_is_a_name(double, key):
     """Of no field, whatever its characters."""
     for config in ({key: 1}, json.dumps({key: 1})):
