@@ -231,6 +231,16 @@ CALLS = {
         "rate='50'",
         "numbers of requests per second",
     ),
+    "bench arrivals of texts": (
+        lambda s: s.bench("double", X, arrivals=["a"]),
+        "arrivals=['a']",
+        "a list of seconds",
+    ),
+    "compare cases of an array": (
+        lambda s: s.compare("double", cases=np.array(5)),
+        "cases=5",
+        "requests such as {'inputs': {'X': [1, 2]}}",
+    ),
     "bench arrivals": (
         lambda s: s.bench("double", X, arrivals=5),
         "arrivals=5",
@@ -565,6 +575,12 @@ def test_an_array_of_names_is_a_list_of_names(double, tmp_path):
         found = other.import_repository(tmp_path / "out", names)
 
     assert ["double"] == [each.name for each in found]
+
+
+def test_a_rate_that_no_float_holds_is_out_of_range(double):
+    """Like any other rate above the limit."""
+    with pytest.raises(ValueError, match=r"^rate=10+ is not valid; expected requests"):
+        double.bench("double", X, rate=10**400)
 
 
 @pytest.mark.parametrize("name", [5, None, ("Y",)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.arguments import check_type, refuse, several
+from blsnb.arguments import plain, refuse, several
 from blsnb.benchmark.level import Load
 
 CONSTANT, POISSON, RECORDED = "constant", "poisson", "recorded"
@@ -91,8 +91,12 @@ def open_levels(
         A rate is out of range, or the kind of arrivals is unknown.
     """
     if not isinstance(arrivals, str):
-        check_type("arrivals", arrivals, Iterable, "a list of seconds")
-        return [recorded_arrivals(arrivals, load)]
+        is_list = isinstance(arrivals, Iterable)
+        times: list[Any] = several(arrivals) if is_list else [None]
+        for each in times:
+            if isinstance(each, bool) or not isinstance(each, Real):
+                refuse("arrivals", plain(arrivals), "a list of seconds")
+        return [recorded_arrivals(times, load)]
     if arrivals not in (CONSTANT, POISSON):
         raise ValueError(
             f"arrivals={arrivals!r} is not valid; expected {POISSON!r}, {CONSTANT!r} "
@@ -104,7 +108,7 @@ def open_levels(
     for each in rates or (0,):
         if isinstance(each, bool) or not isinstance(each, Real):
             refuse("rate", each, "numbers of requests per second")
-        if not 0 < float(each) <= _MAX_RATE:
+        if not 0 < each <= _MAX_RATE:  # type: ignore[operator]
             raise ValueError(
                 f"rate={each if rates else rates!r} is not valid; expected requests "
                 f"per second, more than 0 and at most {_MAX_RATE:,}"

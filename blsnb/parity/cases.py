@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from blsnb.arguments import path_of
+from blsnb.arguments import path_of, several
 from blsnb.errors import InputError
 from blsnb.parts.requests import ClientRequest, client_request
 from blsnb.request_fields import RequestOptions, expect
@@ -62,7 +62,7 @@ def requests_of(
     if isinstance(cases, str | Path):
         given += _read(Path(cases))
     elif cases is not None:
-        given += [_case(each) for each in cases]
+        given += [_case(each) for each in several(cases)]
     if not given:
         raise InputError("there is no request to compare: pass inputs or cases")
     return [
