@@ -14,6 +14,7 @@ from blsnb.magics.runs import places, show
 from blsnb.magics.runs.live_runs import ActiveRun
 from blsnb.magics.runs.places import CellPlaces
 from blsnb.magics.runs.show import RunDisplay
+from blsnb.results.run import source_of
 from blsnb.trace.run_record import RunRecord
 
 from .models import DOUBLE, OUTER, infer
@@ -691,3 +692,15 @@ def test_a_displayed_run_outlives_others(double):
     kept = default.server().runs
     assert [shown, double.shell.user_ns["last"]] == [kept[0], kept[-1]]
     assert 50 == len(kept)
+
+
+def test_a_displayed_run_is_noted(notebook, settings):
+    """Runs that a notebook shows are kept longer, and answer its questions."""
+    settings.show = False
+    notebook.run(DOUBLE)
+    notebook.run("import blsnb\nrun = blsnb.infer('double', {'X': [1.0]})")
+    record = source_of(notebook.shell.user_ns["run"])
+    before = record.is_displayed
+    notebook.run("run")
+
+    assert [False, True] == [before, record.is_displayed]

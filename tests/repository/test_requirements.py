@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+import pytest
+
 from blsnb.repository import requirements
 from blsnb.repository.requirements import requirements_text
 
@@ -30,13 +32,21 @@ def test_imported_packages_are_pinned(tmp_path):
     )
 
 
-def test_a_shared_name_is_resolved_by_files(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("source", "package"),
+    [
+        ("from google.protobuf import text_format", "protobuf"),
+        ("import typing_extensions", "typing_extensions"),
+    ],
+    ids=["folder", "file"],
+)
+def test_a_shared_name_is_resolved_by_files(tmp_path, monkeypatch, source, package):
     """Several packages have a part of a folder such as ``google``."""
-    shared = {"google": ["protobuf", "numpy"]}
+    shared = {name: [package, "numpy"] for name in ("google", "typing_extensions")}
     monkeypatch.setattr(requirements.metadata, "packages_distributions", lambda: shared)
-    text = text_of(tmp_path, a="from google.protobuf import text_format")
+    text = text_of(tmp_path, a=source)
 
-    assert [f"protobuf=={version('protobuf')}"] == pins(text)
+    assert [f"{package}=={version(package)}"] == pins(text)
 
 
 def test_unknown_modules_are_listed(tmp_path):

@@ -6,7 +6,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from cells import cell
+from cells import CONFIG, cell
 
 from blsnb.parts.server_parts import parts_of
 from blsnb.testing import failures
@@ -292,6 +292,18 @@ def test_a_running_stream_is_shown_as_far_as_it_got(run_tests, pytester):
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*blsnb runs*", "many: * 1 call, 1 model", "  many *"])
+
+
+def test_a_test_that_runs_again_keeps_the_pages_of_both(tmp_path):
+    """A plugin may run a failed test again."""
+    artefacts = Artefacts(tmp_path)
+    with TestedServer() as server:
+        server.define("m", cell("return [reply(x_of(request))]"), config=CONFIG)
+        runs = [server.infer("m", {"X": [1.0]})]
+        kept = [artefacts.keep("test", runs, None) for _ in range(3)]
+
+    names = [path.name for (path,) in kept]
+    assert ["test.html", "test-2.html", "test-3.html"] == names
 
 
 def test_a_test_without_a_run_has_no_artefacts(tmp_path):

@@ -49,6 +49,15 @@ def test_a_debugger_that_is_attached_stops(debugger, notebook):
     assert "debugpy_breakpointhook" == sys.breakpointhook.__name__
 
 
+def test_a_debugger_that_is_attached_during_a_cell_stops(debugger, notebook):
+    """The hook was replaced when the cell began."""
+    attach = "sys.modules['debugpy'].is_client_connected = lambda: True"
+    ran = notebook.run(f"import sys\n{attach}\nbreakpoint()")
+
+    assert "did not stop" not in ran.stdout
+    assert 1 == debugger.stops
+
+
 def test_a_hook_of_the_user_is_kept(notebook, monkeypatch):
     """Only the hook of the notebook's debugger is replaced."""
     seen = []
