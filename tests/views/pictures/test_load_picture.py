@@ -57,6 +57,8 @@ def test_the_axis_is_that_of_the_levels(rows, label):
 
     assert 2 == shown.count(label)
     assert {"p50", "p90", "p99", "requests per second", "latency"} <= set(shown)
+    # No time has no unit.
+    assert "0" == shown[shown.index("latency") + 1]
 
 
 @pytest.mark.parametrize(
