@@ -25,11 +25,26 @@ class Page {
   launcher: { category: string; kernelIconUrl: string }[] = [];
   sent: Row[] = [];
   node!: HTMLElement;
+  panel!: { onAfterShow(): void; onAfterHide(): void };
+  inserted: string[] = [];
+  executed: string[] = [];
   comm!: Comm;
   front: unknown = null;
   changed: () => void = () => undefined;
   /** A notebook without a kernel, whose tracker reports nothing more. */
-  notebook = { sessionContext: { session: null, kernelChanged: SIGNAL }, content: {}, context: {} };
+  notebook = {
+    id: "notebook",
+    sessionContext: { session: null, kernelChanged: SIGNAL },
+    context: {},
+    content: {
+      activeCellIndex: 0,
+      widgets: [],
+      model: { sharedModel: { insertCells: (_: number, cells: { source: string }[]) => this.inserted.push(...cells.map(({ source }) => source)) } },
+      scrollToItem: async () => undefined,
+    },
+  };
+  written: { path: string; content: { metadata: object } }[] = [];
+  specs: object | null = null;
 
   /** Put the panel into a page with a notebook whose kernel has loaded blsnb. */
   async open(): Promise<void> {
@@ -66,14 +81,24 @@ class Page {
     }
     const app = {
       shell: {
-        add: ({ node }: Widget) => (this.node = node),
+        add: (panel: Widget & Page["panel"]) => ([this.node, this.panel] = [panel.node, panel]),
         activateById: () => undefined,
         get currentWidget() {
           return page.front;
         },
         currentChanged: { connect: (slot: () => void) => (this.changed = slot) },
       },
-      commands: { addCommand: (id: string, options: never) => this.commands.set(id, options) },
+      commands: {
+        addCommand: (id: string, options: never) => this.commands.set(id, options),
+        execute: async (id: string) => this.executed.push(id),
+      },
+      serviceManager: {
+        contents: {
+          newUntitled: async ({ path }: { path: string }) => ({ path: `${path}/Untitled.ipynb` }),
+          save: async (path: string, { content }: { content: { metadata: object } }) => this.written.push({ path, content }),
+        },
+        kernelspecs: { specs: this.specs },
+      },
     } as unknown as Application;
     activate(app, {
       classes: { Widget } as unknown as Classes,
@@ -137,6 +162,54 @@ test("the palette has every command, and the launcher the notebook", async () =>
   assert.deepEqual(page.launcher.map(({ category }) => category), ["Notebook"]);
   assert.equal(page.commands.get("blsnb:load-ext")!.isEnabled(), true);
   assert.equal(page.commands.get("blsnb:insert-model")!.isEnabled(), false);
+});
+
+test("commands and forms insert cells into the notebook in front; only the list of models runs", async () => {
+  const page = new Page();
+  await page.open();
+  page.front = page.notebook;
+  page.changed();
+  for (const name of ["load-ext", "insert-model", "list-models"]) {
+    assert.equal(page.commands.get(`blsnb:${name}`)!.isEnabled(), true);
+    assert.deepEqual(page.executed, []);
+    page.commands.get(`blsnb:${name}`)!.execute();
+    await settled();
+  }
+  const form = new CustomEvent("blsnb-insert-cell", { detail: { code: "blsnb.infer()" }, cancelable: true });
+  globalThis.dispatchEvent(form);
+  await settled();
+
+  assert.equal(form.defaultPrevented, true, "the form does not copy the code");
+  assert.deepEqual(page.executed, ["notebook:run-cell"]);
+  assert.deepEqual(page.inserted.map((cell) => cell.split(" ").slice(0, 2).join(" ")), ["%load_ext blsnb", "%%triton_model double", "%triton models", "blsnb.infer()"]);
+});
+
+test("a panel that is hidden watches no list", async () => {
+  const page = new Page();
+  await page.open();
+  const watched = (): unknown => page.sent.findLast(({ type }) => type === "watch")?.what;
+  page.panel.onAfterShow();
+  assert.deepEqual(watched(), ["models"]);
+  page.panel.onAfterHide();
+  assert.deepEqual(watched(), []);
+});
+
+test("a new notebook has the server's own kernel, or the first of Python", async () => {
+  const spec = (name: string, language = "python"): object => ({ name, display_name: name.toUpperCase(), language });
+  const kernelspecs = { r: spec("r", "R"), one: spec("one"), two: spec("two") };
+  const kernels: object[] = [];
+  for (const specs of [{ default: "two", kernelspecs }, { default: "r", kernelspecs }, { default: "r", kernelspecs: { r: kernelspecs.r } }, null]) {
+    const page = new Page();
+    page.specs = specs;
+    await page.open();
+    await page.commands.get("blsnb:new-notebook")!.execute({ cwd: "work" });
+    assert.deepEqual(page.executed, ["docmanager:open"]);
+    assert.equal(page.written[0].path, "work/Untitled.ipynb");
+    kernels.push(page.written[0].content.metadata);
+  }
+
+  const of = (name: string): object => ({ kernelspec: { name, display_name: name.toUpperCase() } });
+  assert.deepEqual(kernels, [of("two"), of("one"), {}, {}]);
 });
 
 test("the first notebook is valid with and without a Python kernel", () => {

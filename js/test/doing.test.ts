@@ -139,3 +139,56 @@ test("a closed area below the notebook gets half of the page, and an open one ke
     assert.deepEqual(sizes, after);
   }
 });
+
+/** A notebook whose cells have run, and the cell to which it was scrolled. */
+function notebookOf(...cells: [type: string, source: string, executionCount: number | null][]): Document & { content: { activeCellIndex: number } } {
+  const widgets = cells.map(([type, source, executionCount]) => ({ model: { type, sharedModel: { source }, executionCount } }));
+  const content = { activeCellIndex: -1, widgets, scrollToItem: async () => undefined };
+  return { id: "notebook", content, context: {}, sessionContext: { path: "work/a.ipynb" } } as unknown as Document & { content: { activeCellIndex: number } };
+}
+
+test("a model's cell is opened: the one that ran with the number, else the last", async () => {
+  const document = notebookOf(
+    ["code", "%%triton_model m\nfirst", 3],
+    ["markdown", "%%triton_model m", 4],
+    ["code", "%%triton_model n", 4],
+    ["code", "%%triton_model m\nsecond", 4],
+    ["code", "%%triton_model m\nthird", 12],
+  );
+  const opened = async (model: string, cell: string): Promise<[number, string]> => {
+    document.content.activeCellIndex = -1;
+    const doing = new Doing(new FakeApplication().application, CLASSES, RENDERMIME);
+    const sentence = await doing.follow({ place: { model, cell, file: "" } } as unknown as Reply, document);
+    return [document.content.activeCellIndex, sentence];
+  };
+
+  assert.deepEqual(await opened("m", "cell In[3]"), [0, ""]);
+  assert.deepEqual(await opened("m", "cell In[4]"), [3, ""]);
+  assert.deepEqual(await opened("m", "cell In[12]"), [4, ""]);
+  assert.deepEqual(await opened("m", "cell In[99]"), [4, ""]);
+  assert.deepEqual(await opened("m", ""), [4, ""]);
+  assert.deepEqual(await opened("n", "cell In[3]"), [2, ""]);
+  assert.deepEqual(await opened("o", "cell In[3]"), [-1, "The cell of o is not in this notebook."]);
+});
+
+test("code is put at a console's prompt, and only the first of several cells", async () => {
+  const typed: string[] = [];
+  const promptCell = { model: { sharedModel: { setSource: (text: string) => typed.push(text) } } };
+  const typing = (prompt: object | null, ...cells: string[]): Promise<string> => {
+    const document = { id: "console", console: { promptCell: prompt } } as unknown as Document;
+    return new Doing(new FakeApplication().application, CLASSES, RENDERMIME).follow({ cells } as unknown as Reply, document);
+  };
+
+  assert.equal(await typing(promptCell, "1"), "The code is at the console's prompt.");
+  assert.equal(await typing(promptCell, "2", "3"), "The first cell is at the console's prompt; a notebook takes all of them.");
+  assert.equal(await typing(null, "4"), "The console has no prompt: wait for its kernel.");
+  assert.deepEqual(typed, ["1", "2"]);
+});
+
+test("a model without a file cannot be opened from a console or without a document", async () => {
+  const opened = (document: object | null): Promise<string> =>
+    new Doing(new FakeApplication().application, CLASSES, RENDERMIME).follow({ place: { model: "m", cell: "", file: "" } } as unknown as Reply, document as Document | null);
+
+  assert.equal(await opened({ console: {} }), "A console has no cells to open: open a notebook with the kernel of m.");
+  assert.equal(await opened(null), "The cell of m is not in this notebook.");
+});

@@ -6,7 +6,7 @@ import { mock, test } from "node:test";
 import { press } from "./page.ts";
 import type { Comm, CommMessage, KernelConnection, KernelMessage } from "../src/panel/link/lab.ts";
 import { Link, type About, type Row } from "../src/panel/link/link.ts";
-import { factsOf, type ModelRow } from "../src/panel/sections/modelrow.ts";
+import { factsOf, markOf, MODEL_ACTIONS, type ModelRow } from "../src/panel/sections/modelrow.ts";
 
 mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
 const { Sidebar } = await import("../src/panel/sidebar.ts");
@@ -99,6 +99,19 @@ test("a row of a model says what is busy, what waits, and how many versions are 
   assert.deepEqual(facts, [[], ["2 versions"], ["busy 1/2", "queue 1"]]);
 });
 
+test("a model that is not ready was unloaded, or has failed for its reason", () => {
+  const marks = [
+    {},
+    { trouble: ["its configuration is older"] },
+    { state: "not loaded", reason: "" },
+    { state: "UNAVAILABLE", reason: "unloaded" },
+    { state: "LOADING", reason: "" },
+    { state: "UNAVAILABLE", reason: "no such file" },
+  ].map((rest) => markOf(model("a", rest) as unknown as ModelRow));
+
+  assert.deepEqual(marks, ["ready", "stale", "unloaded", "unloaded", "unloaded", "failed"]);
+});
+
 test("a kernel without blsnb is asked again after each execution, and no comm is opened", async () => {
   const kernel = new FakeKernel();
   const link = new Link(() => undefined);
@@ -128,6 +141,17 @@ test("what is shown is watched, renewed each minute, and no more after a restart
   assert.equal(link.state, "asking");
   mock.timers.tick(60_000);
   assert.equal(kernel.sent.filter(({ type }) => type === "watch").length, 3);
+});
+
+test("a kernel that dies is asked again, one that is busy stays linked, and one that unloads blsnb is left", async () => {
+  for (const [status, expected] of [["dead", "asking"], ["terminating", "asking"], ["busy", "linked"], ["unknown", "linked"]]) {
+    const [link, kernel] = await linked();
+    kernel.statusChanged.emit(status);
+    assert.equal(link.state, expected, status);
+  }
+  const [link, kernel] = await linked();
+  kernel.comm!.onClose({ content: { data: {} } });
+  assert.equal(link.state, "absent");
 });
 
 test("requests without an answer are rejected when the kernel is restarted", async () => {
@@ -237,6 +261,15 @@ test("one row is in the tab order; arrow keys move, Enter opens the actions that
   assert.deepEqual(buttons.map(({ textContent }) => textContent), ["Load", "Unload", "Open", "Edit"]);
   buttons[1].click();
   assert.deepEqual(acted, [["unload", { model: "b" }]]);
+  const actions = MODEL_ACTIONS.map(([name]) => name);
+  const offered = (rest: Row): (string | null)[] => {
+    current.say({ v: 1, type: "welcome", actions });
+    current.say({ v: 1, type: "models", seq: 2, whole: true, rows: [model("b", rest)], removed: [] });
+    return [...sidebar.node.querySelectorAll(".actions button")].map(({ textContent }) => textContent);
+  };
+  assert.deepEqual(offered({ state: "UNAVAILABLE" }), ["Load", "Open", "Edit", "Export"]);
+  assert.deepEqual(offered({}), ["Load", "Unload", "Open", "Edit", "Try", "Stats", "Export"]);
+  assert.deepEqual(offered({ differs: true }).slice(-3), ["Diff", "Write to folder", "Export"]);
 });
 
 test("a cell's model is found by its name, and a file's path from the served folder", () => {
@@ -273,6 +306,30 @@ test("log lines are filtered by call", async () => {
   current.say({ v: 1, type: "logs", seq: 2, whole: false, rows: [line("3", "run a call 3")], removed: ["0"] });
   assert.deepEqual([select.options.length, texts()], [3, []], "the list of a filter that may be open stays");
   assert.deepEqual([offered(), select.value], [["all calls", "run a call 0", "run a call 3", "run a call 1"], "run a call 0"]);
+});
+
+test("log lines are filtered by model, level and text, newest first", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Logs");
+  const lines = [["a", "INFO", "one"], ["b", "INFO", "two"], ["a", "ERROR", "three"], ["b", "ERROR", "Four"]];
+  const rows = lines.map(([model, level, text], number) => ({ number: String(number), model, level, call: "", text }));
+  current.say({ v: 1, type: "logs", seq: 1, whole: true, rows, removed: [] });
+  const found = (model: string, level: string, text: string): (string | null)[] => {
+    for (const [label, value, event] of [["Model", model, "change"], ["Level", level, "change"], ["Filter lines", text, "input"]]) {
+      const field = sidebar.node.querySelector<HTMLInputElement>(`[aria-label="${label}"]`)!;
+      field.dispatchEvent(new Event("focus"));
+      field.value = value;
+      field.dispatchEvent(new Event(event));
+    }
+    return [...sidebar.node.querySelectorAll("li .text")].map(({ textContent }) => textContent);
+  };
+
+  assert.deepEqual(found("", "", ""), ["Four", "three", "two", "one"]);
+  assert.deepEqual(found("a", "", ""), ["three", "one"]);
+  assert.deepEqual(found("", "ERROR", ""), ["Four", "three"]);
+  assert.deepEqual(found("b", "ERROR", ""), ["Four"]);
+  assert.deepEqual(found("", "", " fOUR "), ["Four"]);
+  assert.deepEqual(found("a", "INFO", "x"), []);
 });
 
 test("log lines stay while they are read or selected, and say how many are new", async () => {
@@ -318,6 +375,17 @@ test("an ended run is debugged by a kernel that has the action", async () => {
   assert.ok(!(await labels(["debug"], { duration_us: null })).includes("Debug"));
 });
 
+test("runs are listed newest first, those of one moment by their names", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Runs");
+  const run = (name: string, at_ms: number): Row => ({ run: name, id: name, model: name, at_ms, duration_us: 5, calls: 1, errors: 0, error: "", cell: "", pinned: false, bars: [] });
+  const runs = [run("a", 1), run("c", 2), run("b", 2), run("d", 0)];
+  for (const rows of [runs, runs.toReversed()]) {
+    current.say({ v: 1, type: "runs", seq: 1, whole: true, rows, removed: [] });
+    assert.deepEqual([...sidebar.node.querySelectorAll(".name")].map(({ textContent }) => textContent), ["c", "b", "a", "d"]);
+  }
+});
+
 test("a run is compared with the chosen one when the button is pressed, not while keys choose it", async () => {
   const sidebar = await shown();
   choose(sidebar, "Runs");
@@ -358,6 +426,12 @@ test("a list that has not arrived is no empty list", async () => {
   choose(sidebar, "Models");
   choose(sidebar, "Runs");
   assert.equal(text(), "Waiting for the kernel.", "it was not watched meanwhile");
+  choose(sidebar, "Models");
+  current.say({ v: 1, type: "models", seq: 2, whole: true, rows: [model("a")], removed: [] });
+  choose(sidebar, "Graph");
+  choose(sidebar, "Models");
+  // The graph is of the same list.
+  assert.match(text(), /^.areadycell/);
 });
 
 test("a folded run has the first line of its error, an open one all", async () => {
