@@ -200,3 +200,22 @@ test("a call that the baseline only counts is neither new nor paired", () => {
   assert.deepEqual(beside.beforeAll([0, 1, 2, 3]), [0, 1]);
   assert.deepEqual([beside.unknown(1), beside.unknown(3)], ["", "still running"]);
 });
+
+test("calls that were not compared in full have the reason, and those beside them have none", () => {
+  const same = traceOf([call(-1, 0, 0), call(0, 1, 1), call(0, 1, 2), call(0, 1, 3)]);
+  const compared = new Comparison(same, { of: Int32Array.of(0, 1, 2, 3), missing: [], unknown: { "no values": [[1, 1]], "too large": [[3, 9]] } });
+
+  assert.deepEqual([0, 1, 2, 3, 4].map((each) => compared.unknown(each)), ["", "no values", "", "too large", ""]);
+  assert.ok(compared.isNew(4));
+});
+
+test("the baseline's own time of a model includes calls that are only counted, and its caller's excludes them", () => {
+  const folded = [[0, 1, 40, 0, 70, 1, 2, []]] as unknown as NonNullable<Header["run"]["folded"]>;
+  const of = (whole: number): Comparison => {
+    const run = { id: "r", title: "m0", request_id: "", state: "done" as const, folded, calls: 42 };
+    return new Comparison(traceOf([call(-1, 0, 0, { compute_infer_us: whole }), call(0, 1, 1)], { run }), { of: new Int32Array(2), missing: [] });
+  };
+
+  assert.deepEqual(["m0", "m1", "m2"].map((name) => of(100).ownOf(name)), [20, 80, null]);
+  assert.equal(of(30).ownOf("m0"), 0, "clocks are not exact");
+});

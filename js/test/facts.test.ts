@@ -7,6 +7,7 @@ import { same, Story } from "./drawing.ts";
 import { call, encode, model, Packer, traceOf, type Call } from "./fixture.ts";
 import { nextFrame, penOf, point, press } from "./page.ts";
 import { View } from "./shown.ts";
+import { droppedCall } from "../src/facts/dropped.ts";
 import { missingCalls } from "../src/inspector/inspectbaseline.ts";
 import type { Header, Run } from "../src/trace/header.ts";
 import { Store } from "../src/trace/store.ts";
@@ -174,6 +175,18 @@ test("calls that were dropped, and a run that is not over, say so", () => {
   nextFrame();
   story.step("nothing is dropped after all");
   story.equals("dropped");
+});
+
+test("a call that is not shown was dropped by a limit, or is only counted", () => {
+  const dropped = { calls: { calls: 2, because: "keep_calls=3 limits the calls", notice: "2 calls dropped", last: 2 } };
+  const noted = (about: Partial<Run>): (string | null | undefined)[] => {
+    const trace = traceOf([call(-1, 0, 0), call(0, 1, 1)], { run: run({ calls: 9, ...about }) }, [0, 4]);
+    return [2, 3].map((id) => droppedCall(trace, id).at(-1)?.textContent);
+  };
+  const counted = (id: number): string => `Call ${id} is only counted: this view shows 2 of 9 calls one by one.`;
+
+  assert.deepEqual(noted({ dropped }), ["Call 2 is no longer kept: keep_calls=3 limits the calls.", counted(3)]);
+  assert.deepEqual(noted({}), [counted(2), counted(3)]);
 });
 
 test("cycles, recursion and spans are drawn as loops and edges upward", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Story } from "./drawing.ts";
+import { drawn, Story } from "./drawing.ts";
 import { call, encode, model } from "./fixture.ts";
 import { nextFrame, point, preferDark, press, resize } from "./page.ts";
 import { View } from "./shown.ts";
@@ -78,6 +78,44 @@ test("every key does what the help says", () => {
     story.step(`press ${key} in the graph`);
   }
   story.equals("keys");
+});
+
+test("the help is closed by its keys and its button, and by no other key", () => {
+  const view = new View(stored("run27"));
+  const tree = view.find("[role=tree]");
+  for (const close of [() => press(view.find(".help"), "Escape"), () => press(view.find(".help"), "?"), () => view.click(view.button("close"))]) {
+    press(tree, "?");
+    press(view.find(".help"), "ArrowDown");
+    assert.ok(view.find(".help"));
+    close();
+    assert.equal(view.find(".help"), null);
+    assert.equal(view.root.activeElement, tree);
+  }
+});
+
+test("a view in the place of another one shows the same", () => {
+  const before = new View(stored("run27"));
+  const tree = before.find("[role=tree]");
+  before.click(before.row("crop_recognizer").querySelector(".triangle")!);
+  before.click(before.row("crop_recognizer", 3));
+  for (const key of ["f", "-", "c"]) press(tree, key);
+  for (const [border, key] of [["Width", "ArrowLeft"], ["Height", "ArrowDown"]])
+    press(before.find(`[role=separator][aria-label^=${border}]`), key);
+  const filter = before.find("input[type=search]") as HTMLInputElement;
+  filter.value = "crop";
+  point(filter, "input");
+  tree.scrollTop = 30;
+  const shown = (view: View): unknown => {
+    point(view.find("[role=tree]"), "scroll");
+    return [
+      [".toolbar", ".timeline", ".inspector"].map((pane) => drawn(view.find(pane))),
+      ["--graph", "--side"].map((size) => view.find(".panes").style.getPropertyValue(size)),
+      view.frame.state,
+    ];
+  };
+  const expected = shown(before);
+
+  assert.deepEqual(shown(new View(stored("run27"), { state: before.frame.state })), expected);
 });
 
 test("a held key acts once, and arrows repeat", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Trace } from "../src/trace/trace.ts";
 import { Store } from "../src/trace/store.ts";
-import { Flag, column, ownBuffer } from "../src/trace/wire.ts";
+import { Flag, column, ownBuffer, rowOf } from "../src/trace/wire.ts";
 import { call, encode, model } from "./fixture.ts";
 import { invoice } from "./samples.ts";
 
@@ -138,4 +138,11 @@ test("what is drawn keeps its numbers when a snapshot takes their place", () => 
 
   assert.deepEqual([before.start(1), before.id(1)], [5, 1]);
   assert.deepEqual([new Trace(store).start(1), new Trace(store).at(1)], [99, -1]);
+});
+
+test("the row of each id is found, whatever ids are missing", () => {
+  for (const ids of [[], [0], [3], [0, 1, 2], [2, 5], [1, 3, 5, 7, 9], [0, 1, 4, 8, 9, 11]]) {
+    const column = Int32Array.from(ids);
+    for (let id = -1; id < 13; id++) assert.equal(rowOf(column, id), ids.indexOf(id), `${id} in ${ids}`);
+  }
 });
