@@ -8,8 +8,10 @@ import { call, encode, model, Packer, traceOf, type Call } from "./fixture.ts";
 import { nextFrame, penOf, point, press } from "./page.ts";
 import { View } from "./shown.ts";
 import { droppedCall } from "../src/facts/dropped.ts";
-import { missingCalls } from "../src/inspector/inspectbaseline.ts";
-import type { Header, Run } from "../src/trace/header.ts";
+import { differences, missingCalls } from "../src/inspector/inspectbaseline.ts";
+import { Comparison } from "../src/trace/comparison.ts";
+import type { Change, Header, Run } from "../src/trace/header.ts";
+import type { Trace } from "../src/trace/trace.ts";
 import { Store } from "../src/trace/store.ts";
 import { Flag } from "../src/trace/wire.ts";
 
@@ -266,6 +268,30 @@ test("calls that only the baseline has are named with their number", () => {
   assert.deepEqual([one, two], ["reader", "reader ×2"]);
 });
 
+test("what differs from the baseline is listed, with both values", () => {
+  const change: Change = {
+    tensors: [["output", "Y", 0, "new: BOOL[1]"], ["input", "X", 0, "a"], ["output", "Y", 2, "b"]],
+    more: 2,
+    error: ["", "it failed"],
+    responses: [1200, 3],
+    request: [["priority", "1", ""]],
+  };
+  const listed = (changes: Record<string, Change>): (string | null)[] => {
+    const comparison = new Comparison(traceOf([call(-1, 0, 0)]), { of: Int32Array.of(0), missing: [], changed: [0], changes });
+    return differences({ comparison } as Trace, 0).flatMap((each) => (each.children.length ? [...each.children] : [each])).map(({ textContent }) => textContent);
+  };
+
+  assert.deepEqual(listed({}), ["It differs; how is not in this document."]);
+  assert.deepEqual(listed({ 0: change }), [
+    "8",
+    ...["error", "none now", "before: it failed"],
+    ...["responses", "1,200, before 3"],
+    ...["priority", "now: 1", "none before"],
+    ...["← Y", "new: BOOL[1]", "→ X", "a", "← Y #3", "b"],
+    "… 2 more",
+  ]);
+});
+
 test("a run that took no time is drawn with bars of a width that can be seen", () => {
   const view = shown([call(-1, 0, 0, { compute_infer_us: 0 })], { models: MODELS, run: run() });
   new Story(view.frame.element, { whole: true }).equals("instant");
@@ -334,6 +360,33 @@ test("an error names the chain of models, of more than eight the outermost and t
     view.click(view.row(`m${count - 1}`));
     assert.equal(view.find(".inspector .error .chain").textContent, expected);
   }
+});
+
+test("the callers of a call are listed, of more than six the outermost and the innermost", () => {
+  for (const [callers, expected] of [
+    [6, "m0 › m1 › m2 › m3 › m4 › m5 › "],
+    [7, "m0 › m1 › … › m4 › m5 › m6 › "],
+  ] as const) {
+    const models = Array.from({ length: callers + 1 }, (_, k) => model(`m${k}`));
+    const view = shown(models.map((_, k) => call(k - 1, k, k)), { models, run: run() });
+    view.click(view.row(`m${callers}`));
+    assert.equal(view.find(".inspector .breadcrumb").textContent, expected);
+  }
+});
+
+test("few values are above the phases, unless a call failed or its lines were timed", () => {
+  const entry = { name: "X", datatype: "FP32", shape: [2], device: "cpu", byte_size: 8, role: "output", response: 0, evicted: false, stats: null, histogram: null, preview: null };
+  const isAbove = (header: object, flags = 0, ...shape: number[]): boolean => {
+    const tensors = { 0: [{ ...entry, shape }] };
+    const view = shown([call(-1, 0, 0, { flags })], { models: MODELS, run: run(), tensors, ...header } as unknown as Partial<Header>);
+    const parts = [...view.root.querySelectorAll(".inspector h4, .inspector table.phases")];
+    return parts.findIndex(({ textContent }) => textContent === "Outputs1") < parts.findIndex(({ tagName }) => tagName === "TABLE");
+  };
+
+  assert.equal(isAbove({}, 0, 2, 3), true);
+  assert.equal(isAbove({}, 0, 90, 90), false);
+  assert.equal(isAbove({ errors: { 0: "no" } }, Flag.ERROR, 2, 3), false);
+  assert.equal(isAbove({ lines: { 0: [] } }, 0, 2, 3), false);
 });
 
 test("a box and an edge are marked if more than one of twenty calls failed", () => {

@@ -76,6 +76,27 @@ test("Python is told every half minute that somebody watches, until nobody does"
   dispose();
 });
 
+test("nobody watches a dashboard that is out of the page, or in a page that is hidden", () => {
+  const model = new FakeModel({ overview: overview(BUSY), monitor_id: "a" });
+  document.body.replaceChildren();
+  const dispose = monitor.render({ model, el: document.body });
+  const element = document.body.firstElementChild!;
+  const show = (state: string): void => {
+    Object.defineProperty(document, "visibilityState", { configurable: true, value: state });
+    document.dispatchEvent(new Event("visibilitychange"));
+  };
+  element.remove();
+  mock.timers.tick(31_000);
+  assert.equal(model.sent.length, 1);
+  document.body.append(element);
+  show("hidden");
+  mock.timers.tick(31_000);
+  assert.equal(model.sent.length, 1);
+  show("visible");
+  assert.equal(model.sent.length, 2);
+  dispose();
+});
+
 test("late numbers are not called live", () => {
   const model = new FakeModel({ overview: overview(BUSY), monitor_id: "a" });
   document.body.replaceChildren();
