@@ -9,9 +9,12 @@ import { nextFrame, penOf, point, press } from "./page.ts";
 import { View } from "./shown.ts";
 import { droppedCall } from "../src/facts/dropped.ts";
 import { differences, missingCalls } from "../src/inspector/inspectbaseline.ts";
+import { h } from "../src/page/dom.ts";
+import { latency } from "../src/inspector/latency.ts";
+import { responseTimes } from "../src/inspector/responses.ts";
 import { Comparison } from "../src/trace/comparison.ts";
 import type { Change, Header, Run } from "../src/trace/header.ts";
-import type { Trace } from "../src/trace/trace.ts";
+import { Trace } from "../src/trace/trace.ts";
 import { Store } from "../src/trace/store.ts";
 import { Flag } from "../src/trace/wire.ts";
 
@@ -266,6 +269,38 @@ test("calls that only the baseline has are named with their number", () => {
   );
 
   assert.deepEqual([one, two], ["reader", "reader ×2"]);
+});
+
+test("streams have quantiles of their first responses, and of the pauses if there are any", () => {
+  const facts = (...responses: [number, number][]): string => {
+    const streams = [0, 1, 2, 3].map((k) => call(k ? 0 : -1, 0, 0, { flags: k ? Flag.DECOUPLED : 0, responses: 1 }));
+    const { header, buffer } = encode(streams, { models: MODELS }, { responses });
+    return responseTimes(new Trace(Store.of(header, buffer)), [1, 2, 3]).map(({ textContent }) => textContent).join(" ");
+  };
+
+  assert.equal(facts([1, 10], [2, 30], [3, 20]), "Responses3 responses first p5020 µsp9030 µsmax30 µs");
+  assert.equal(
+    facts([1, 10], [1, 15], [2, 30], [2, 37]),
+    "Responses2 responses first p5030 µsp9030 µsmax30 µs between them p507 µsp907 µsmax7 µs",
+  );
+  assert.equal(facts([1, 10], [1, 15], [1, 17]), "Responses1 response first10 µsgap5 µsmax gap5 µs");
+  assert.equal(facts(), "");
+});
+
+test("a histogram of latencies counts outliers beside it, and few or like ones have none", () => {
+  const picture = (durations: number[]): [label: string | null | undefined, drawn: number[]] => {
+    const shown = h("div", {}, latency(durations, null)).querySelector("[role=img]");
+    const tall = [...(shown?.children ?? [])].map((bar, k) => (Number(bar.getAttribute("height")) > 0 ? k : -1));
+    return [shown?.getAttribute("aria-label"), tall.filter((bar) => bar >= 0)];
+  };
+  const usual = Array.from({ length: 19 }, (_, k) => 11 + k);
+  const [label, bars] = picture([...usual, 100]);
+
+  assert.equal(label, "Histogram of latencies from 11 µs to 43.5 µs, 1 more up to 100 µs");
+  assert.deepEqual([bars.length, bars[0], bars.at(-1)], [19, 0, 19]);
+  assert.deepEqual(picture([1, 2, 3, 4]), ["Histogram of latencies from 1 µs to 4 µs", [0, 12, 24, 35]]);
+  assert.deepEqual(picture([...usual.map(() => 0), 100])[1], [0]);
+  for (const none of [[1, 2, 3], [5, 5, 5, 5]]) assert.deepEqual(picture(none), [undefined, []]);
 });
 
 test("what differs from the baseline is listed, with both values", () => {

@@ -173,3 +173,25 @@ test("failed calls are found once, of all calls and of some", () => {
   assert.equal(trace.failedOf(some), trace.failedOf(some));
   assert.deepEqual(traceOf([call(-1, 0, 0)]).failed, []);
 });
+
+test("calls of a caller are in the order of their starts, however they were sent", () => {
+  for (const starts of [[1, 2, 3, 4], [4, 1, 3, 2], [2, 4, 1, 3], [4, 3, 2, 1]]) {
+    const trace = traceOf([call(-1, 0, 0), ...starts.map((start) => call(0, 1, start))]);
+    assert.deepEqual(Array.from(trace.children(0), (each) => trace.start(each)), [1, 2, 3, 4]);
+  }
+});
+
+test("an id that is not shown was dropped, is only counted, or never was", () => {
+  const dropped = { calls: { calls: 1, because: "", notice: "", last: 1 } };
+  const folded = [[0, 1, 2, 0, 9, 1, 2, []]] as never;
+  const ids = (rest: object): number[] => {
+    const run = { id: "r", title: "", request_id: "", state: "done" as const, ...rest };
+    const trace = traceOf([call(-1, 0, 0), call(0, 1, 1)], { run });
+    return [-1, 0, 1, 2, 4, 5].filter((id) => trace.wasDropped(id));
+  };
+
+  assert.deepEqual(ids({ calls: 5 }), []);
+  assert.deepEqual(ids({ calls: 5, folded: [] }), []);
+  assert.deepEqual(ids({ calls: 5, dropped }), [0, 1]);
+  assert.deepEqual(ids({ calls: 5, folded }), [0, 1, 2, 4]);
+});

@@ -93,6 +93,16 @@ test("the help is closed by its keys and its button, and by no other key", () =>
   }
 });
 
+test("a printed page has the width of paper, and afterwards its own again", () => {
+  const { element } = new View(stored("run27")).frame;
+  const widths = ["beforeprint", "afterprint", "beforeprint", "afterprint"].map((event) => {
+    globalThis.dispatchEvent(new Event(event));
+    return element.style.maxWidth === "";
+  });
+
+  assert.deepEqual(widths, [false, true, false, true]);
+});
+
 test("a view in the place of another one shows the same", () => {
   const before = new View(stored("run27"));
   const tree = before.find("[role=tree]");
