@@ -426,7 +426,7 @@ function sortByNeighbours(layers, down) {
     const centre = new Map(
       layer.map((vertex) => [vertex, meanSlot(down ? vertex.up : vertex.down, vertex.slot)])
     );
-    layer.sort((a, b) => (centre.get(a) ?? 0) - (centre.get(b) ?? 0) || a.order - b.order);
+    layer.sort((a, b) => centre.get(a) - centre.get(b) || a.order - b.order);
     renumber(layer);
   }
 }
@@ -4919,7 +4919,8 @@ var RowElements = class {
   element = h("div", { class: "rows", role: "none" });
   #session;
   #id;
-  #rows = null;
+  /** The rows that were shown last. */
+  #rows;
   #cursor = "";
   #batch = /* @__PURE__ */ new Set();
   #shown = /* @__PURE__ */ new Map();
@@ -4962,7 +4963,7 @@ var RowElements = class {
     element.classList.toggle("selected", selected);
     element.classList.toggle("mate", row5.kind === "call" && this.#batch.has(row5.calls[0]));
     element.classList.toggle("cursor", row5.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row5, this.#rows?.isOpen(row5) ?? false));
+    element.classList.toggle("dim", this.#session.dims(row5, this.#rows.isOpen(row5)));
     element.setAttribute("aria-selected", String(selected));
     return shown;
   }
@@ -4978,8 +4979,8 @@ var RowElements = class {
       this.#counted(row5)?.calls,
       ...state,
       ...tree,
-      this.#rows?.hasChildren(row5),
-      this.#rows?.isOpen(row5),
+      this.#rows.hasChildren(row5),
+      this.#rows.isOpen(row5),
       this.#errors(row5)
     ].join();
   }
@@ -4993,11 +4994,11 @@ var RowElements = class {
   }
   #fill(element, row5) {
     const { trace } = this.#session;
-    const branches = this.#rows?.hasChildren(row5) ?? false;
+    const branches = this.#rows.hasChildren(row5);
     element.setAttribute("aria-level", String(row5.depth + 1));
     element.setAttribute("aria-posinset", String(row5.position));
     element.setAttribute("aria-setsize", String(row5.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row5)));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows.isOpen(row5)));
     else element.removeAttribute("aria-expanded");
     element.setAttribute(
       "aria-description",
@@ -5485,7 +5486,7 @@ var Timeline = class {
   element;
   range = new TimeRange();
   #session;
-  #rows = null;
+  #rows;
   #cursor = "";
   /** Whether the user changed folds, which are then kept while a run grows. */
   #touched = false;
@@ -5498,6 +5499,7 @@ var Timeline = class {
   #top = 0;
   constructor(session, id) {
     this.#session = session;
+    this.#rows = new Rows(session.trace);
     this.#elements = new RowElements(session, id);
     const label2 = { "aria-label": "Timeline of calls", "aria-multiselectable": "true" };
     this.#tree = h(
@@ -5517,7 +5519,7 @@ var Timeline = class {
   }
   /** Show the rows of a trace; unfolded rows stay unfolded. */
   draw(trace) {
-    this.#rows = new Rows(trace, this.#rows?.open);
+    this.#rows = new Rows(trace, this.#rows.open);
     if (!this.#touched) this.#rows.openDefault(INITIAL_ROWS);
     this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
@@ -5533,7 +5535,7 @@ var Timeline = class {
   /** Show the selection; with `reveal` unfold its path and scroll to its row. */
   mark(reveal) {
     const { selection } = this.#session;
-    if (!this.#rows || !selection) return this.repaint();
+    if (!selection) return this.repaint();
     let row5;
     if (selection.kind === "call" && reveal) {
       row5 = this.#rows.reveal(selection.call);
@@ -5546,13 +5548,13 @@ var Timeline = class {
   }
   /** Keys of unfolded rows, for another view of the run. */
   get open() {
-    return [...this.#rows?.open ?? []];
+    return [...this.#rows.open];
   }
   callsOf(key) {
-    return this.#rows?.find(key)?.calls;
+    return this.#rows.find(key)?.calls;
   }
   restore(open) {
-    if (!this.#rows || open.length === 0) return;
+    if (open.length === 0) return;
     this.#rows = new Rows(this.#rows.trace, open);
     this.#touched = true;
     this.#resized();
@@ -5562,7 +5564,7 @@ var Timeline = class {
   }
   /** Height that shows all rows. */
   get wantedHeight() {
-    return (this.#rows?.list.length ?? 0) * ROW_HEIGHT2 + 56;
+    return this.#rows.list.length * ROW_HEIGHT2 + 56;
   }
   repaint() {
     this.#frame ||= requestAnimationFrame(() => this.paintNow());
@@ -5578,7 +5580,7 @@ var Timeline = class {
     this.element.remove();
   }
   #resized() {
-    this.#elements.element.style.height = `${(this.#rows?.list.length ?? 0) * ROW_HEIGHT2}px`;
+    this.#elements.element.style.height = `${this.#rows.list.length * ROW_HEIGHT2}px`;
     this.repaint();
   }
   #plane() {
@@ -5590,7 +5592,7 @@ var Timeline = class {
   #paint() {
     const { trace, colours } = this.#session;
     const [rows2, height] = [this.#rows, this.#tree.clientHeight];
-    if (!rows2 || this.#tree.clientWidth === 0) return;
+    if (this.#tree.clientWidth === 0) return;
     const plane = this.#plane();
     const top2 = this.#tree.scrollTop;
     const first = Math.max(0, Math.floor(top2 / ROW_HEIGHT2));
@@ -5618,7 +5620,7 @@ var Timeline = class {
   }
   #click(event) {
     const row5 = this.#elements.rowAt(event);
-    if (!row5 || !this.#rows) return;
+    if (!row5) return;
     this.range.following = false;
     this.#cursor = row5.key;
     const onTriangle = event.target.closest(".triangle") !== null;
@@ -5635,7 +5637,7 @@ var Timeline = class {
   #toggle(row5, show) {
     this.#touched = true;
     this.range.following = false;
-    this.#rows?.toggle(row5, show);
+    this.#rows.toggle(row5, show);
     this.#resized();
   }
   /** Scroll a row into view, after a jump to the middle. */
@@ -5651,7 +5653,7 @@ var Timeline = class {
   /** Scroll to the last call, or to its caller if that is folded. */
   #scrollToLatest() {
     const rows2 = this.#rows;
-    if (!rows2 || rows2.trace.n === 0) return;
+    if (rows2.trace.n === 0) return;
     const latest = rows2.trace.n - 1;
     const path = /* @__PURE__ */ new Set([...rows2.trace.ancestors(latest), latest]);
     const row5 = rows2.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
@@ -5694,7 +5696,7 @@ var Timeline = class {
     this.#run(command);
   }
   #run(command) {
-    const list = this.#rows?.list ?? [];
+    const { list } = this.#rows;
     const at2 = list.findIndex((row6) => row6.key === this.#cursor);
     const row5 = list[at2];
     const targets = {
@@ -5729,7 +5731,7 @@ var Timeline = class {
     }
   }
   #goTo(index) {
-    const list = this.#rows?.list ?? [];
+    const { list } = this.#rows;
     if (list.length === 0) return;
     this.range.following = false;
     const row5 = list[Math.max(0, Math.min(list.length - 1, index))];
@@ -5737,12 +5739,12 @@ var Timeline = class {
     this.#select(row5);
   }
   #unfold(row5) {
-    if (!this.#rows?.hasChildren(row5)) return;
+    if (!this.#rows.hasChildren(row5)) return;
     if (this.#rows.isOpen(row5)) this.#goTo(row5.index + 1);
     else this.#toggle(row5, true);
   }
   #fold(row5) {
-    if (this.#rows?.isOpen(row5)) this.#toggle(row5, false);
+    if (this.#rows.isOpen(row5)) this.#toggle(row5, false);
     else if (row5.parent) this.#goTo(row5.parent.index);
   }
 };

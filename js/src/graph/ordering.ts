@@ -53,7 +53,7 @@ function sortByNeighbours(layers: Vertex[][], down: boolean): void {
     const centre = new Map(
       layer.map((vertex) => [vertex, meanSlot(down ? vertex.up : vertex.down, vertex.slot)]),
     );
-    layer.sort((a, b) => (centre.get(a) ?? 0) - (centre.get(b) ?? 0) || a.order - b.order);
+    layer.sort((a, b) => centre.get(a)! - centre.get(b)! || a.order - b.order);
     renumber(layer);
   }
 }

@@ -21,7 +21,8 @@ export class RowElements {
   readonly element = h("div", { class: "rows", role: "none" });
   #session: Session;
   #id: string;
-  #rows: Rows | null = null;
+  /** The rows that were shown last. */
+  #rows!: Rows;
   #cursor = "";
   #batch: ReadonlySet<number> = new Set();
   #shown = new Map<string, Shown>();
@@ -67,7 +68,7 @@ export class RowElements {
     element.classList.toggle("selected", selected);
     element.classList.toggle("mate", row.kind === "call" && this.#batch.has(row.calls[0]));
     element.classList.toggle("cursor", row.key === this.#cursor);
-    element.classList.toggle("dim", this.#session.dims(row, this.#rows?.isOpen(row) ?? false));
+    element.classList.toggle("dim", this.#session.dims(row, this.#rows.isOpen(row)));
     element.setAttribute("aria-selected", String(selected));
     return shown;
   }
@@ -84,8 +85,8 @@ export class RowElements {
       this.#counted(row)?.calls,
       ...state,
       ...tree,
-      this.#rows?.hasChildren(row),
-      this.#rows?.isOpen(row),
+      this.#rows.hasChildren(row),
+      this.#rows.isOpen(row),
       this.#errors(row),
     ].join();
   }
@@ -102,11 +103,11 @@ export class RowElements {
 
   #fill(element: HTMLElement, row: Row): void {
     const { trace } = this.#session;
-    const branches = this.#rows?.hasChildren(row) ?? false;
+    const branches = this.#rows.hasChildren(row);
     element.setAttribute("aria-level", String(row.depth + 1));
     element.setAttribute("aria-posinset", String(row.position));
     element.setAttribute("aria-setsize", String(row.siblings));
-    if (branches) element.setAttribute("aria-expanded", String(this.#rows?.isOpen(row)));
+    if (branches) element.setAttribute("aria-expanded", String(this.#rows.isOpen(row)));
     else element.removeAttribute("aria-expanded");
     element.setAttribute(
       "aria-description",

@@ -22,7 +22,7 @@ export class Timeline {
   readonly element: HTMLElement;
   readonly range = new TimeRange();
   #session: Session;
-  #rows: Rows | null = null;
+  #rows: Rows;
   #cursor = "";
   /** Whether the user changed folds, which are then kept while a run grows. */
   #touched = false;
@@ -36,6 +36,7 @@ export class Timeline {
 
   constructor(session: Session, id: string) {
     this.#session = session;
+    this.#rows = new Rows(session.trace);
     this.#elements = new RowElements(session, id);
     const label = { "aria-label": "Timeline of calls", "aria-multiselectable": "true" };
     this.#tree = h(
@@ -56,7 +57,7 @@ export class Timeline {
 
   /** Show the rows of a trace; unfolded rows stay unfolded. */
   draw(trace: Trace): void {
-    this.#rows = new Rows(trace, this.#rows?.open);
+    this.#rows = new Rows(trace, this.#rows.open);
     if (!this.#touched) this.#rows.openDefault(INITIAL_ROWS);
     this.range.grow(Math.max(trace.wall, trace.comparison?.baseline.wall ?? 0));
     this.#resized();
@@ -75,7 +76,7 @@ export class Timeline {
   /** Show the selection; with `reveal` unfold its path and scroll to its row. */
   mark(reveal: boolean): void {
     const { selection } = this.#session;
-    if (!this.#rows || !selection) return this.repaint();
+    if (!selection) return this.repaint();
     let row: Row | null | undefined;
     if (selection.kind === "call" && reveal) {
       row = this.#rows.reveal(selection.call);
@@ -90,15 +91,15 @@ export class Timeline {
 
   /** Keys of unfolded rows, for another view of the run. */
   get open(): string[] {
-    return [...(this.#rows?.open ?? [])];
+    return [...this.#rows.open];
   }
 
   callsOf(key: string): readonly number[] | undefined {
-    return this.#rows?.find(key)?.calls;
+    return this.#rows.find(key)?.calls;
   }
 
   restore(open: string[]): void {
-    if (!this.#rows || open.length === 0) return;
+    if (open.length === 0) return;
     this.#rows = new Rows(this.#rows.trace, open);
     this.#touched = true;
     this.#resized();
@@ -110,7 +111,7 @@ export class Timeline {
 
   /** Height that shows all rows. */
   get wantedHeight(): number {
-    return (this.#rows?.list.length ?? 0) * ROW_HEIGHT + 56;
+    return this.#rows.list.length * ROW_HEIGHT + 56;
   }
 
   repaint(): void {
@@ -130,7 +131,7 @@ export class Timeline {
   }
 
   #resized(): void {
-    this.#elements.element.style.height = `${(this.#rows?.list.length ?? 0) * ROW_HEIGHT}px`;
+    this.#elements.element.style.height = `${this.#rows.list.length * ROW_HEIGHT}px`;
     this.repaint();
   }
 
@@ -144,7 +145,7 @@ export class Timeline {
   #paint(): void {
     const { trace, colours } = this.#session;
     const [rows, height] = [this.#rows, this.#tree.clientHeight];
-    if (!rows || this.#tree.clientWidth === 0) return;
+    if (this.#tree.clientWidth === 0) return;
     const plane = this.#plane();
     const top = this.#tree.scrollTop;
     const first = Math.max(0, Math.floor(top / ROW_HEIGHT));
@@ -175,7 +176,7 @@ export class Timeline {
 
   #click(event: MouseEvent): void {
     const row = this.#elements.rowAt(event);
-    if (!row || !this.#rows) return;
+    if (!row) return;
     this.range.following = false;
     this.#cursor = row.key;
     const onTriangle = (event.target as Element).closest(".triangle") !== null;
@@ -194,7 +195,7 @@ export class Timeline {
   #toggle(row: Row, show?: boolean): void {
     this.#touched = true;
     this.range.following = false;
-    this.#rows?.toggle(row, show);
+    this.#rows.toggle(row, show);
     this.#resized();
   }
 
@@ -212,7 +213,7 @@ export class Timeline {
   /** Scroll to the last call, or to its caller if that is folded. */
   #scrollToLatest(): void {
     const rows = this.#rows;
-    if (!rows || rows.trace.n === 0) return;
+    if (rows.trace.n === 0) return;
     const latest = rows.trace.n - 1;
     const path = new Set([...rows.trace.ancestors(latest), latest]);
     const row = rows.list.findLast(({ calls }) => path.has(calls[calls.length - 1]));
@@ -262,7 +263,7 @@ export class Timeline {
   }
 
   #run(command: Command): void {
-    const list = this.#rows?.list ?? [];
+    const { list } = this.#rows;
     const at = list.findIndex((row) => row.key === this.#cursor);
     const row: Row | undefined = list[at];
     const targets: Partial<Record<Command, number>> = {
@@ -298,7 +299,7 @@ export class Timeline {
   }
 
   #goTo(index: number): void {
-    const list = this.#rows?.list ?? [];
+    const { list } = this.#rows;
     if (list.length === 0) return;
     this.range.following = false;
     const row = list[Math.max(0, Math.min(list.length - 1, index))];
@@ -307,13 +308,13 @@ export class Timeline {
   }
 
   #unfold(row: Row): void {
-    if (!this.#rows?.hasChildren(row)) return;
+    if (!this.#rows.hasChildren(row)) return;
     if (this.#rows.isOpen(row)) this.#goTo(row.index + 1);
     else this.#toggle(row, true);
   }
 
   #fold(row: Row): void {
-    if (this.#rows?.isOpen(row)) this.#toggle(row, false);
+    if (this.#rows.isOpen(row)) this.#toggle(row, false);
     else if (row.parent) this.#goTo(row.parent.index);
   }
 }
