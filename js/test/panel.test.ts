@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { press } from "./page.ts";
+import { press, resize } from "./page.ts";
 import type { Comm, CommMessage, KernelConnection, KernelMessage } from "../src/panel/link/lab.ts";
 import { Link, type About, type Row } from "../src/panel/link/link.ts";
 import { factsOf, markOf, MODEL_ACTIONS, type ModelRow } from "../src/panel/sections/modelrow.ts";
@@ -494,6 +494,21 @@ test("a note opens the view of its run", async () => {
   assert.equal(sidebar.node.querySelector("li .line")!.textContent, "<b>slow</b>");
   head.click();
   assert.deepEqual(acted, [["view", { run: "a-1" }]]);
+});
+
+test("the graph is drawn for the width of the panel, unless that is very narrow or wide", async () => {
+  const widths: number[] = [];
+  for (const panel of [90, 400, 500, 5000, 6000]) {
+    resize(".listing.graph", panel, 0);
+    const sidebar = await shown();
+    choose(sidebar, "Graph");
+    current.say({ v: 1, type: "models", seq: 1, whole: true, rows: [], removed: [] });
+    widths.push(current.sent.at(-1)!.width as number);
+  }
+  resize(".listing.graph", 0, 0);
+  const [narrow, fitting, wider, wide, widest] = widths;
+
+  assert.deepEqual([narrow > 90, fitting < 400, fitting > 350, wider - fitting, wide, wide < 2000], [true, true, true, 100, widest, true]);
 });
 
 test("the graph is drawn as an image with a button over each model, in the theme of the page, and drawn again after changes", async () => {
