@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Bars, ROW_HEIGHT } from "../src/timeline/bars.ts";
+import { Brush, type Label } from "../src/timeline/brush.ts";
 import { Plane } from "../src/timeline/plane.ts";
 import { TimeRange } from "../src/timeline/range.ts";
 import { Rows, type Row } from "../src/session/rows.ts";
@@ -213,4 +214,31 @@ test("a duration stands behind its bar, before it where there is no room, else i
   };
 
   assert.deepEqual([at(0, 500), at(600, 500), at(0, 1100)], ["behind", "before", "within, fg2"]);
+});
+
+test("the parts of a label follow one another, clear of the bar, on the plate and in the canvas", () => {
+  const range = new TimeRange();
+  range.grow(1000);
+  range.show(0, 1000);
+  const plane = new Plane(range, 100, 1000, 1200);
+  const label: Label = [["9".repeat(40), "fg2"], ["new", "infer"], ["8".repeat(20), "fg3"]];
+  const written = (paint: (brush: Brush) => void): { pen: Pen; parts: [start: number, end: number][] } => {
+    const pen = new Pen();
+    paint(new Brush(pen as unknown as CanvasRenderingContext2D, plane, COLOURS));
+    return { pen, parts: pen.texts.map(([text, x]) => [x, x + text.length]) };
+  };
+  const bars = [[0, 500], [0, 1010], [0, 1024], [0, 1030], [70, 1060], [80, 1060], [600, 1080], [-50, 1200]];
+  for (const [from, to] of bars) {
+    const { pen, parts } = written((brush) => brush.label(label, from, to, MIDDLE));
+    const [left, right] = [parts[0][0], parts[2][1]];
+    for (const k of [1, 2]) assert.ok(parts[k][0] > parts[k - 1][1], `${from} to ${to}: part ${k}`);
+    assert.ok(left >= plane.left && right <= plane.right, `${from} to ${to}: ${left} to ${right}`);
+    const [plate] = pen.rects;
+    if (plate) assert.ok(plate.x < left && plate.x + plate.width > right, `${from} to ${to}: on the plate`);
+    else assert.ok(left > plane.x(to) || right < plane.x(from), `${from} to ${to}: clear of the bar`);
+  }
+  for (const [room, count] of [[90, 3], [70, 2], [45, 1], [39, 0]]) {
+    const { parts } = written((brush) => brush.labelAt(label, plane.right - room, MIDDLE));
+    assert.deepEqual([parts.length, parts.every(([, end]) => end < plane.right)], [count, true]);
+  }
 });
