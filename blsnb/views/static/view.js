@@ -6232,8 +6232,6 @@ function complete(header) {
   return {
     format: FORMAT,
     run: { id: "", title: "", request_id: "", state: "done" },
-    start_ns: "0",
-    n: 0,
     models: [],
     instances: [""],
     columns: {},

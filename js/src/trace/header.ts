@@ -172,8 +172,6 @@ export interface Change {
 export interface Header {
   format: number;
   run: Run;
-  start_ns: string;
-  n: number;
   models: ModelEntry[];
   instances: string[];
   sources: Record<string, string>;
@@ -225,8 +223,6 @@ export function complete(header: Partial<Header>): Header {
   return {
     format: FORMAT,
     run: { id: "", title: "", request_id: "", state: "done" },
-    start_ns: "0",
-    n: 0,
     models: [],
     instances: [""],
     columns: {},
