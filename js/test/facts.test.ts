@@ -409,6 +409,15 @@ test("the callers of a call are listed, of more than six the outermost and the i
   }
 });
 
+test("a call that shared its execution says with how many", () => {
+  const chips = [1, 2].map((batch) => {
+    const view = shown([call(-1, 0, 0, { batch })], { models: MODELS, run: run() });
+    return view.find(".inspector").textContent!.includes(`batch of ${batch}`);
+  });
+
+  assert.deepEqual(chips, [false, true]);
+});
+
 test("few values are above the phases, unless a call failed or its lines were timed", () => {
   const entry = { name: "X", datatype: "FP32", shape: [2], device: "cpu", byte_size: 8, role: "output", response: 0, evicted: false, stats: null, histogram: null, preview: null };
   const isAbove = (header: object, flags = 0, ...shape: number[]): boolean => {
