@@ -150,6 +150,27 @@ test("a document that was drawn before the page knew of its kernel is connected 
   stop();
 });
 
+test("the inspector of a running call shows what came last, half a second later at most", () => {
+  const live = new FakeModel({ run_id: "run-k", selected: -1 });
+  const stop = widget.initialize({ model: live });
+  const host = newHost();
+  const leave = widget.render({ model: live, el: host });
+  live.receive(...snapshot(encoded("run-k", "running", RUNNING)));
+  nextFrame();
+  live.change("selected", 1);
+  nextFrame();
+  const inspector = host.querySelector(".blsnb-view")!.shadowRoot!.querySelector(".inspector")!;
+  const before = inspector.textContent;
+  const more = encoded("run-k", "running", [call(0, 1, 10, { compute_infer_us: 7000 })], [1]);
+  live.receive({ type: "rows", seq: 2, header: more.header }, more.buffer);
+  nextFrame();
+  assert.equal(inspector.textContent, before);
+  mock.timers.tick(500);
+  assert.match(inspector.textContent!, /7\.00? ?ms|7 ms/);
+  leave();
+  stop();
+});
+
 test("a run whose kernel is gone or silent says so", () => {
   const live = new FakeModel({ run_id: "run-g", selected: -1 });
   const stop = widget.initialize({ model: live });

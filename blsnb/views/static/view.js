@@ -4070,6 +4070,7 @@ var Inspector = class {
   #debug;
   #facts = "";
   #drawn = -Infinity;
+  #later;
   #stop;
   constructor(session) {
     this.#session = session;
@@ -4082,13 +4083,22 @@ var Inspector = class {
   draw() {
     const { selection, trace } = this.#session;
     const facts = this.#factsOf(selection);
+    clearTimeout(this.#later);
     if (facts === this.#facts) return;
     const sameSubject = facts.split("\n")[0] === this.#facts.split("\n")[0];
     const running = trace.header.run.state === "running";
-    if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
+    const wait = sameSubject && running ? this.#drawn + REFRESH_MS - performance.now() : 0;
+    if (wait > 0) {
+      this.#later = setTimeout(() => this.#drawNow(), wait);
+      return;
+    }
     this.#drawn = performance.now();
     this.#facts = facts;
     this.#replace(this.#content(selection), sameSubject);
+  }
+  #drawNow() {
+    this.#drawn = -Infinity;
+    this.draw();
   }
   /** The preferred height. */
   get wantedHeight() {
@@ -4103,6 +4113,7 @@ var Inspector = class {
     this.#facts = "";
   }
   dispose() {
+    clearTimeout(this.#later);
     this.#debug.dispose();
     this.#stop();
     this.element.remove();

@@ -28,6 +28,7 @@ export class Inspector {
   #debug: DebugPart;
   #facts = "";
   #drawn = -Infinity;
+  #later: ReturnType<typeof setTimeout> | undefined;
   #stop: () => void;
 
   constructor(session: Session) {
@@ -42,13 +43,23 @@ export class Inspector {
   draw(): void {
     const { selection, trace } = this.#session;
     const facts = this.#factsOf(selection);
+    clearTimeout(this.#later);
     if (facts === this.#facts) return;
     const sameSubject = facts.split("\n")[0] === this.#facts.split("\n")[0];
     const running = trace.header.run.state === "running";
-    if (sameSubject && running && performance.now() - this.#drawn < REFRESH_MS) return;
+    const wait = sameSubject && running ? this.#drawn + REFRESH_MS - performance.now() : 0;
+    if (wait > 0) {
+      this.#later = setTimeout(() => this.#drawNow(), wait);
+      return;
+    }
     this.#drawn = performance.now();
     this.#facts = facts;
     this.#replace(this.#content(selection), sameSubject);
+  }
+
+  #drawNow(): void {
+    this.#drawn = -Infinity;
+    this.draw();
   }
 
   /** The preferred height. */
@@ -67,6 +78,7 @@ export class Inspector {
   }
 
   dispose(): void {
+    clearTimeout(this.#later);
     this.#debug.dispose();
     this.#stop();
     this.element.remove();
