@@ -222,7 +222,7 @@ def test_loading_an_ensemble_loads_its_missing_models(tmp_path):
 
 
 def test_an_unloaded_ensemble_has_ended(models):
-    """It has no instances that could still run, whoever refers to it."""
+    """It has no instances that could still run."""
     define(models, "chain", CHAIN)
     chain = parts_of(models).engine.catalog.find("chain", -1)
     models.unload("chain")
