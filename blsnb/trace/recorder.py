@@ -240,18 +240,13 @@ class Recorder:
             self._notify(run, None)
 
     def _add(self, run: RunRecord) -> None:
-        """Count a run that has ended; count all runs when they may be too much."""
-        calls = self._calls_before + len(run.calls)
-        held = self._bytes_before + run.held_bytes
+        """Count a run that has ended, and now and then all runs."""
         self._uncounted += 1
-        if (
-            self._uncounted >= _UNCOUNTED
-            or calls > self.keep_calls // 2
-            or held > self.budget_bytes // 2
-        ):
+        if self._uncounted >= _UNCOUNTED:
             self._count()
-        else:
-            self._calls_before, self._bytes_before = calls, held
+            return
+        self._calls_before += len(run.calls)
+        self._bytes_before += run.held_bytes
 
     def _count(self) -> None:
         """Count the calls of all runs, and the bytes of their values."""
@@ -331,11 +326,6 @@ class Recorder:
         loose = self._loose_runs()
         if current.level is not None:
             loose.append(current)
-        room = self.keep_calls - sum([len(run.calls) for run in loose])
-        if room > 0:
-            # Runs were forgotten since they were counted.
-            current.fold_at = len(current.calls) + room
-            return
         current.fold_at = len(current.calls)
         self._fold_all(loose)
         _forget_shared()

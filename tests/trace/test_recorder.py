@@ -311,8 +311,17 @@ def test_a_run_has_the_room_of_those_that_were_forgotten(calls, kept):
     assert (calls == kept) == (run.gaps is None)
 
 
+def test_forgotten_runs_are_not_counted_for_long():
+    """All runs are counted after sixteen."""
+    recorder = Recorder(keep_runs=2, keep_calls=1000)
+    for _ in range(40):
+        record(recorder, *[1] * 10)
+
+    assert recorder.begin().fold_at >= 1000 - (2 + 16) * 10
+
+
 def test_values_of_many_small_runs_keep_within_the_budget():
-    """Runs are counted rarely, and each time once they fill half of the budget."""
+    """Runs are counted rarely."""
     recorder = Recorder(budget_bytes=1000, keep_runs=100)
     for _ in range(50):
         record(recorder, 90)
