@@ -332,6 +332,8 @@ def test_in_place_and_a_path_exclude_each_other(tmp_path):
     """In Python; the magic takes names instead."""
     with (
         blsnb.Server() as server,
-        pytest.raises(ValueError, match="exclude each other"),
+        pytest.raises(
+            ValueError, match="^path=.* and in_place=True exclude each other"
+        ),
     ):
         server.export_repository(tmp_path, in_place=True)
