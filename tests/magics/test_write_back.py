@@ -333,7 +333,7 @@ def test_in_place_and_a_path_exclude_each_other(tmp_path):
     with (
         blsnb.Server() as server,
         pytest.raises(
-            ValueError, match="^path=.* and in_place=True exclude each other"
+            ValueError, match=r"^path=.* and in_place=True exclude each other"
         ),
     ):
         server.export_repository(tmp_path, in_place=True)

@@ -155,5 +155,8 @@ def test_a_changed_file_is_not_overwritten(target):
 
 def test_an_export_in_place_has_no_image():
     """Both arguments exclude each other."""
-    with Server() as server, pytest.raises(ValueError, match="^deploy=.* exclude each"):
+    with (
+        Server() as server,
+        pytest.raises(ValueError, match=r"^deploy=.* exclude each"),
+    ):
         server.export_repository(in_place=True, deploy=IMAGE)
