@@ -30,6 +30,7 @@ class Page {
   executed: string[] = [];
   comm!: Comm;
   front: unknown = null;
+  console: unknown = null;
   changed: () => void = () => undefined;
   /** A notebook without a kernel, whose tracker reports nothing more. */
   notebook = {
@@ -48,25 +49,25 @@ class Page {
 
   /** Put the panel into a page with a notebook whose kernel has loaded blsnb. */
   async open(): Promise<void> {
-    const comm = {
+    const opened = (): Comm => ({
       isDisposed: false,
-      onMsg: (_: CommMessage) => undefined as void,
-      onClose: (_: CommMessage) => undefined as void,
+      onMsg: (_: CommMessage) => undefined,
+      onClose: (_: CommMessage) => undefined,
       open: (data: Row) => this.sent.push(data),
       send: (data: Row) => this.sent.push(data),
       close: () => undefined,
-    };
-    this.comm = comm;
+    });
     const kernel = {
       isDisposed: false,
       info: Promise.resolve({}),
       statusChanged: SIGNAL,
       iopubMessage: SIGNAL,
       requestCommInfo: async () => ({ content: { comms: { a: {} } } }),
-      createComm: () => comm,
+      createComm: () => (this.comm = opened()),
     } as unknown as KernelConnection;
     const sessionContext = { session: { kernel }, kernelChanged: SIGNAL };
     const document = { sessionContext, console: { promptCell: null, inject: () => Promise.reject("Canceled") }, id: "console" } as unknown as Front["document"];
+    this.console = document;
     const page = this;
     const trackers = [
       { currentWidget: document, currentChanged: SIGNAL, has: (each: unknown) => each === document },
@@ -133,6 +134,28 @@ test("an action that is not answered says that it waits for the kernel", async (
   mock.timers.tick(1);
   assert.equal(page.status, "Waiting for the kernel.");
   page.say({ v: 1, type: "answer", id, done: "Run 1 is saved." });
+  await settled();
+  assert.equal(page.status, "Run 1 is saved.");
+});
+
+test("an action's answer is shown for its notebook only, and its waiting too", async () => {
+  const page = new Page();
+  await page.open();
+  page.commands.get("blsnb:save-run")!.execute();
+  const { id } = page.sent.at(-1)!;
+  const comm = page.comm;
+  const bring = async (document: unknown): Promise<void> => {
+    page.front = document;
+    page.changed();
+    await settled();
+  };
+  await bring(page.notebook);
+  mock.timers.tick(300);
+  comm.onMsg({ content: { data: { v: 1, type: "answer", id, done: "Run 1 is saved." } } });
+  await settled();
+  assert.equal(page.status, "");
+  await bring(page.console);
+  page.say({ v: 1, type: "welcome", actions: ["save"] });
   await settled();
   assert.equal(page.status, "Run 1 is saved.");
 });

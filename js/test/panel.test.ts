@@ -14,6 +14,10 @@ const { definedIn, resolved } = await import("../src/panel/doing.ts");
 
 class FakeSignal<Value> {
   slots = new Set<(sender: never, value: Value) => void>();
+  #sender: object;
+  constructor(sender: object) {
+    this.#sender = sender;
+  }
   connect(slot: (sender: never, value: Value) => void): boolean {
     this.slots.add(slot);
     return true;
@@ -22,7 +26,7 @@ class FakeSignal<Value> {
     return this.slots.delete(slot);
   }
   emit(value: Value): void {
-    for (const slot of this.slots) slot(undefined as never, value);
+    for (const slot of this.slots) slot(this.#sender as never, value);
   }
 }
 
@@ -32,8 +36,8 @@ class FakeKernel {
   status = "idle";
   isDisposed = false;
   info = Promise.resolve({});
-  statusChanged = new FakeSignal<string>();
-  iopubMessage = new FakeSignal<KernelMessage>();
+  statusChanged = new FakeSignal<string>(this);
+  iopubMessage = new FakeSignal<KernelMessage>(this);
   isLoaded = false;
   asked = 0;
   sent: Row[] = [];
@@ -169,6 +173,96 @@ test("an answer reaches its request, an error with its text", async () => {
   kernel.say({ type: "answer", id: one, done: "yes" });
   assert.equal((await first).done, "yes");
   await assert.rejects(second, /no/);
+});
+
+/** Return a link that has left a kernel for another one, the first kernel, and what was shown of the first one's action. */
+async function left(): Promise<[Link, FakeKernel, string[]]> {
+  const [link, kernel] = await linked();
+  link.watch(["models"]);
+  const shown: string[] = [];
+  link.act("load", { model: "a" }).then(({ done }) => shown.push(done!), (error: Error) => shown.push(error.message));
+  await another(link);
+  assert.deepEqual([shown, kernel.sent.at(-1)!.what], [[], []], "no list is watched");
+  return [link, kernel, shown];
+}
+
+/** Return the id of the only action. */
+function idOf({ sent }: FakeKernel): unknown {
+  return sent.find(({ type }) => type === "action")!.id;
+}
+
+/** Bring another kernel to the front. */
+async function another(link: Link): Promise<void> {
+  const other = new FakeKernel();
+  link.attach(other.connection);
+  await settled();
+}
+
+/** Bring a kernel to the front that has loaded blsnb. */
+async function back(link: Link, kernel: FakeKernel): Promise<void> {
+  link.attach(kernel.connection);
+  await settled();
+  kernel.say({ v: 1, type: "welcome", actions: ["load"] });
+  await settled();
+}
+
+test("an action is answered when its kernel is in front again", async () => {
+  for (const [rest, expected] of [[{ done: "yes" }, "yes"], [{ error: { code: "refused", text: "no" } }, "no"]] as const) {
+    const [link, kernel, shown] = await left();
+    const comm = kernel.comm!;
+    assert.equal(comm.isDisposed, false);
+    kernel.say({ type: "answer", id: idOf(kernel), ...rest });
+    await settled();
+    assert.deepEqual(shown, []);
+    assert.equal(comm.isDisposed, true, "nothing more is awaited from it");
+    link.attach(kernel.connection);
+    await settled();
+    assert.deepEqual(shown, [], "the state is not known yet");
+    await back(link, kernel);
+    assert.deepEqual(shown, [expected]);
+  }
+});
+
+test("an action that still runs when its kernel is in front again is answered then", async () => {
+  const [link, kernel, shown] = await left();
+  const [comm, id] = [kernel.comm!, idOf(kernel)];
+  await back(link, kernel);
+  assert.deepEqual(shown, []);
+  comm.onMsg({ content: { data: { type: "answer", id, done: "yes" } } });
+  await settled();
+  assert.deepEqual(shown, ["yes"]);
+  assert.deepEqual([comm.isDisposed, kernel.comm!.isDisposed, link.state], [true, false, "linked"]);
+});
+
+test("a kernel that ends behind another one rejects its action when it is in front again", async () => {
+  const ends = [
+    (kernel: FakeKernel) => kernel.statusChanged.emit("restarting"),
+    (kernel: FakeKernel) => kernel.comm!.onClose({ content: { data: {} } }),
+  ];
+  for (const end of ends) {
+    const [link, kernel, shown] = await left();
+    end(kernel);
+    await settled();
+    assert.deepEqual([shown, link.state], [[], "absent"]);
+    kernel.isLoaded = false;
+    link.attach(kernel.connection);
+    await settled();
+    assert.deepEqual(shown, ["The kernel is gone."]);
+  }
+});
+
+test("an action without a link is refused at once", async () => {
+  const link = new Link(() => undefined);
+  link.attach(new FakeKernel().connection);
+  await assert.rejects(link.act("load", { model: "a" }), /has not loaded blsnb/);
+});
+
+test("what is drawn of a kernel is not awaited behind another one", async () => {
+  const [link, kernel] = await linked();
+  const answer = assert.rejects(link.query("graph", { width: 100 }), /The kernel is gone/);
+  await another(link);
+  await answer;
+  assert.equal(kernel.comm!.isDisposed, true);
 });
 
 let current: FakeKernel;

@@ -29,7 +29,10 @@ export function activate(app: Application, { classes, trackers, rendermime, pale
   const doing = new Doing(app, classes, rendermime);
   const link = new Link((list) => sidebar.update(list));
   const act = async (action: string, about: About): Promise<void> => {
-    const waits = setTimeout(() => sidebar.say(action === "debug" ? DEBUGGING : "Waiting for the kernel."), PATIENCE_MS);
+    const { kernel } = link;
+    const waits = setTimeout(() => {
+      if (link.kernel === kernel) sidebar.say(action === "debug" ? DEBUGGING : "Waiting for the kernel.");
+    }, PATIENCE_MS);
     try {
       const reply = await link.act(action, about);
       clearTimeout(waits);

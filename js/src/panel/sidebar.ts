@@ -37,7 +37,7 @@ export class Sidebar {
   constructor(link: Link, act: Act, load: () => void) {
     this.#link = link;
     this.#load = load;
-    const graph = new Graph((action, about) => link.act(action, about), act);
+    const graph = new Graph((name, about) => link.query(name, about), act);
     this.#tabs = [
       { name: "models", list: "models", label: "Models", view: new Models(act, () => link.actions) },
       { name: "runs", list: "runs", label: "Runs", view: new Runs(act, () => link.actions) },

@@ -41,7 +41,12 @@ export interface Drawing {
 
 export type About = Record<string, string | number>;
 
+/** A request that has no answer yet. */
 interface Pending {
+  kernel: KernelConnection | null;
+  comm: Comm;
+  /** Its answer is also awaited while another kernel is in front. */
+  isAction: boolean;
   resolve(reply: Reply): void;
   reject(error: Error): void;
 }
@@ -55,7 +60,11 @@ export class Link {
   #kernel: KernelConnection | null = null;
   #comm: Comm | null = null;
   #watched: string[] = [];
+  /** Whether the state of the kernel in front has been known since it came there. */
+  #isKnown = false;
   #pending = new Map<string, Pending>();
+  /** What continues when a kernel is in front again. */
+  #held = new WeakMap<KernelConnection, (() => void)[]>();
   #changed: (list: string) => void;
   #renewal: ReturnType<typeof setInterval> | undefined;
 
@@ -71,13 +80,16 @@ export class Link {
   /** Follow another kernel. */
   attach(kernel: KernelConnection | null): void {
     if (kernel === this.#kernel) return;
-    this.#kernel?.statusChanged.disconnect(this.#onStatus);
     this.#kernel?.iopubMessage.disconnect(this.#onMessage);
-    this.#closeComm();
+    const [left, comm] = [this.#kernel, this.#comm];
     this.#kernel = kernel;
+    this.#isKnown = false;
+    this.#reject((each) => each.kernel?.isDisposed || (each.kernel === left && !each.isAction));
+    // It stays connected: the kernel may end before it has answered.
     kernel?.statusChanged.connect(this.#onStatus);
     kernel?.iopubMessage.connect(this.#onMessage);
-    this.#become(kernel ? "asking" : "none");
+    this.#drop(kernel ? "asking" : "none");
+    this.#close(comm);
     void this.#ask();
   }
 
@@ -88,20 +100,36 @@ export class Link {
     this.#sayWatched();
   }
 
-  /** Ask the kernel for an action; `about` names a model or runs. */
-  act(name: string, about: About): Promise<Reply> {
-    const comm = this.#comm;
+  /** Ask the kernel for an action; `about` names a model or runs. It is answered while the kernel is in front. */
+  async act(name: string, about: About): Promise<Reply> {
+    const kernel = this.#kernel;
+    const answer = this.#request(name, about, true);
+    try {
+      return await answer;
+    } finally {
+      await this.#inFront(kernel);
+    }
+  }
+
+  /** Ask for what is drawn of the kernel in front; rejected when another one comes to the front. */
+  async query(name: string, about: About): Promise<Reply> {
+    return this.#request(name, about, false);
+  }
+
+  #request(name: string, about: About, isAction: boolean): Promise<Reply> {
+    const [kernel, comm] = [this.#kernel, this.#comm];
     const id = `${PAGE}-${++lastId}`;
     const slot = `${PAGE}/${name}/${Object.values(about).join("/")}`;
+    if (!comm) throw absent();
     return new Promise((resolve, reject) => {
-      if (!comm) return reject(absent());
-      this.#pending.set(id, { resolve, reject });
+      this.#pending.set(id, { kernel, comm, isAction, resolve, reject });
       comm.send({ v: VERSION, type: "action", id, slot, name, ...about });
     });
   }
 
-  dispose(): void {
-    this.attach(null);
+  async #inFront(kernel: KernelConnection | null): Promise<void> {
+    if (!kernel || (kernel === this.#kernel && this.#isKnown)) return;
+    await new Promise<void>((resolve) => this.#held.set(kernel, [...(this.#held.get(kernel) ?? []), resolve]));
   }
 
   /** Look for blsnb; a kernel without it is not disturbed. */
@@ -123,18 +151,18 @@ export class Link {
     const comm = kernel.createComm(TARGET);
     this.#comm = comm;
     comm.onMsg = (message) => {
-      if (comm === this.#comm) this.#receive(message);
+      if (message.content.data.type === "answer") this.#settle(message);
+      else if (comm === this.#comm) this.#receive(message);
     };
     comm.onClose = () => {
       if (comm === this.#comm) this.#drop("absent");
+      this.#reject((each) => each.comm === comm);
     };
     comm.open({ v: VERSION, type: "hello" });
   }
 
-  #receive({ content, buffers }: CommMessage): void {
-    const { data } = content;
+  #receive({ content: { data } }: CommMessage): void {
     if (data.type === "welcome") this.#welcome(data);
-    else if (data.type === "answer") this.#settle(data, buffers ?? []);
     else if (typeof data.seq === "number") this.#update(data);
   }
 
@@ -145,11 +173,12 @@ export class Link {
     this.#renewal = setInterval(() => this.#sayWatched(true), RENEW_MS);
   }
 
-  #settle(data: Row, buffers: (ArrayBuffer | ArrayBufferView)[]): void {
+  #settle({ content: { data }, buffers }: CommMessage): void {
     const pending = this.#pending.get(data.id as string);
     if (!pending) return;
     this.#pending.delete(data.id as string);
-    const [first] = buffers;
+    if (pending.comm !== this.#comm) this.#close(pending.comm);
+    const first = buffers?.[0];
     const buffer = first === undefined ? new ArrayBuffer(0) : ownBuffer(first);
     const error = data.error as { code: string; text: string } | undefined;
     if (error) pending.reject(new QueryError(error));
@@ -173,9 +202,10 @@ export class Link {
     this.#comm?.send({ v: VERSION, type: "watch", what: this.#watched, again });
   }
 
-  #onStatus = (_: unknown, status: string): void => {
-    if (status.includes("restarting") || status === "dead" || status === "terminating")
-      this.#drop("asking");
+  #onStatus = (kernel: KernelConnection, status: string): void => {
+    if (!status.includes("restarting") && status !== "dead" && status !== "terminating") return;
+    if (kernel === this.#kernel) this.#drop("asking");
+    this.#reject((each) => each.kernel === kernel);
   };
 
   /** After each execution the kernel may have loaded blsnb. */
@@ -186,17 +216,25 @@ export class Link {
       void this.#ask();
   };
 
-  #closeComm(): void {
-    const comm = this.#comm;
-    this.#drop("asking");
-    if (comm && !comm.isDisposed) comm.close();
+  /** Close the comm of a kernel that was left, or watch nothing until its last answer. */
+  #close(comm: Comm | null): void {
+    if (!comm || comm.isDisposed) return;
+    const isAwaited = [...this.#pending.values()].some((each) => each.comm === comm);
+    if (isAwaited) comm.send({ v: VERSION, type: "watch", what: [] });
+    else comm.close();
+  }
+
+  #reject(isLost: (pending: Pending) => boolean | undefined): void {
+    for (const [id, pending] of this.#pending) {
+      if (!isLost(pending)) continue;
+      this.#pending.delete(id);
+      pending.reject(lost());
+    }
   }
 
   #drop(state: LinkState): void {
     this.#comm = null;
     clearInterval(this.#renewal);
-    for (const pending of this.#pending.values()) pending.reject(lost());
-    this.#pending.clear();
     this.lists.clear();
     this.#become(state);
   }
@@ -204,6 +242,10 @@ export class Link {
   #become(state: LinkState): void {
     this.state = state;
     this.#changed("");
+    if (!this.#kernel || state === "asking") return;
+    this.#isKnown = true;
+    for (const resolve of this.#held.get(this.#kernel) ?? []) resolve();
+    this.#held.delete(this.#kernel);
   }
 }
 
