@@ -299,7 +299,8 @@ test("a histogram of latencies counts outliers beside it, and few or like ones h
   assert.equal(label, "Histogram of latencies from 11 µs to 43.5 µs, 1 more up to 100 µs");
   assert.deepEqual([bars.length, bars[0], bars.at(-1)], [19, 0, 19]);
   assert.deepEqual(picture([1, 2, 3, 4]), ["Histogram of latencies from 1 µs to 4 µs", [0, 12, 24, 35]]);
-  assert.deepEqual(picture([...usual.map(() => 0), 100])[1], [0]);
+  assert.deepEqual(picture([...usual.map(() => 0), 100]), ["Histogram of latencies from 0 µs to 1 µs, 1 more up to 100 µs", [0]]);
+  assert.deepEqual(picture([...usual.map(() => 0), 0.5]), ["Histogram of latencies from 0 µs to 500 ns", [0, 35]]);
   for (const none of [[1, 2, 3], [5, 5, 5, 5]]) assert.deepEqual(picture(none), [undefined, []]);
 });
 

@@ -2676,6 +2676,7 @@ function row3([, us, tensor, size, source, target, hostile]) {
 // src/inspector/latency.ts
 var BINS = 36;
 var FAR_OUT = 3;
+var LEAST_US = 1;
 var MIN_FOR_HISTOGRAM = 4;
 function latency(durations, gone) {
   const kept = durations.map((us) => [us, 1]);
@@ -2708,14 +2709,14 @@ function quantileOf(all, calls, share) {
 function histogram(all, calls) {
   const [low, most] = [all[0][0], all[all.length - 1][0]];
   const usual = quantileOf(all, calls, 0.9);
-  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
+  const high = most > Math.max(LEAST_US, FAR_OUT * usual) ? Math.max(LEAST_US, 1.5 * usual) : most;
   const counts = new Array(BINS).fill(0);
   let beyond = 0;
   for (const [us, each] of all)
     if (us > high) beyond += each;
-    else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low || 1) * BINS))] += each;
+    else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low) * BINS))] += each;
   const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
-  const show = (each) => time(each ?? NaN) + (each === high && high > low ? more : "");
+  const show = (each) => time(each ?? NaN) + (each === high ? more : "");
   return distribution({ low, high, counts }, "latencies", show);
 }
 

@@ -8,6 +8,8 @@ import { distribution, factGrid } from "../facts/tensorfacts.ts";
 const BINS = 36;
 /** Ratio to p90 from which latencies are left out of the histogram. */
 const FAR_OUT = 3;
+/** Minimum end of a histogram without outliers, in µs: the usual latency may be 0. */
+const LEAST_US = 1;
 /** Minimum number of latencies of a histogram. */
 const MIN_FOR_HISTOGRAM = 4;
 
@@ -51,14 +53,13 @@ function quantileOf(all: Latencies, calls: number, share: number): number {
 function histogram(all: Latencies, calls: number): HTMLElement[] {
   const [low, most] = [all[0][0], all[all.length - 1][0]];
   const usual = quantileOf(all, calls, 0.9);
-  const high = most > FAR_OUT * usual ? 1.5 * usual : most;
+  const high = most > Math.max(LEAST_US, FAR_OUT * usual) ? Math.max(LEAST_US, 1.5 * usual) : most;
   const counts = new Array<number>(BINS).fill(0);
   let beyond = 0;
   for (const [us, each] of all)
     if (us > high) beyond += each;
-    else counts[Math.min(BINS - 1, Math.floor(((us - low) / (high - low || 1)) * BINS))] += each;
+    else counts[Math.min(BINS - 1, Math.floor(((us - low) / (high - low)) * BINS))] += each;
   const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
-  const show = (each: number | null): string =>
-    time(each ?? NaN) + (each === high && high > low ? more : "");
+  const show = (each: number | null): string => time(each ?? NaN) + (each === high ? more : "");
   return distribution({ low, high, counts }, "latencies", show);
 }
