@@ -107,7 +107,7 @@ export class Link {
     try {
       return await answer;
     } finally {
-      await this.#inFront(kernel);
+      await this.#untilBack(kernel);
     }
   }
 
@@ -127,7 +127,7 @@ export class Link {
     });
   }
 
-  async #inFront(kernel: KernelConnection | null): Promise<void> {
+  async #untilBack(kernel: KernelConnection | null): Promise<void> {
     if (!kernel || (kernel === this.#kernel && this.#isKnown)) return;
     await new Promise<void>((resolve) => this.#held.set(kernel, [...(this.#held.get(kernel) ?? []), resolve]));
   }
