@@ -193,7 +193,7 @@ class InstanceBackend:
         return responses
 
     def _responses(self, responses: Readable) -> BlsResponses:
-        # Triton 25.04 repaired both.
+        # Since Triton 25.04 codes are kept, and every error is passed on.
         loses_errors = not self._router.keeps_codes
         return BlsResponses(
             responses, self.current_execution, self.as_released, loses_errors
