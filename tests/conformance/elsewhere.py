@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -56,7 +57,7 @@ def put(
     """Write a model that returns a number."""
     path = folder / name / version
     path.mkdir(parents=True, exist_ok=True)
-    source = MODEL.format(answer=answer, initialize=initialize)
+    source = unlike_before(MODEL.format(answer=answer, initialize=initialize))
     _write(folder / name / "config.pbtxt", config, folder.parent)
     _write(path / "model.py", source, folder.parent)
     make_newest(path / "model.py")
@@ -360,12 +361,23 @@ def remove(path: Path) -> None:
 
 
 def make_newest(path: Path) -> None:
-    """Make a file newer than all before it, in the whole seconds of bytecode files."""
-    _newest.append(max(time.time_ns(), _newest[-1] + 1_000_000_000))
-    os.utime(path, ns=(_newest[-1],) * 2)
+    """Make a file newer than all before it.
+
+    Triton compares the newest date of a model. A date in the future hides the bytecode
+    that Python writes, which would then count at a later change.
+    """
+    os.utime(path, ns=(time.time_ns(),) * 2)
 
 
-_newest = [0]
+def unlike_before(source: str) -> str:
+    """Return a source with a length of its own.
+
+    Python takes the bytecode of another source of the same second and length.
+    """
+    return f"{source}\n{'#' * next(_LENGTHS)}"
+
+
+_LENGTHS = itertools.count()
 
 
 class Disk:
