@@ -17,6 +17,7 @@ from blsnb.arguments import (
     check_type,
     check_whole,
     plain,
+    refuse,
 )
 from blsnb.evaluation.identity import header_of
 from blsnb.evaluation.journal import Journal, Journaled
@@ -174,7 +175,8 @@ def evaluate_against(
 ) -> Evaluation:
     """Evaluate a model, then an earlier one on the same rows; see `Server.evaluate`."""
     against = plain(against)
-    check_type("against", against, str | int, "the name of a model, or a version")
+    if isinstance(against, bool) or not isinstance(against, str | int):
+        refuse("against", against, "the name of a model, or a version")
     if isinstance(rows, Iterator):
         raise ValueError(
             "against= reads the rows twice, and an iterator can be read only once; "

@@ -208,9 +208,11 @@ class Journal:
             self._file.seek(self._end)
             while left:
                 left = left[self._file.write(left) :]
-        except BaseException:
+        except BaseException as error:
             # Ctrl-C or a full disk: later results must follow a whole chunk.
             self._file.truncate(self._end)
+            if isinstance(error, OSError):
+                error.filename = str(self.path)
             raise
         self._end += len(data)
         self._count += 1

@@ -365,6 +365,7 @@ def test_an_iterator_cannot_be_compared_and_an_unknown_model_is_refused(double):
         ({"progress": 5}, TypeError, "progress=5"),
         ({"sequence": 5}, TypeError, "sequence=5"),
         ({"against": 5.0}, TypeError, "against=5.0"),
+        ({"against": True}, TypeError, "against=True"),
     ],
 )
 def test_invalid_arguments_are_refused_before_anything_runs(

@@ -143,7 +143,7 @@ def test_a_failed_write_leaves_whole_results(path, monkeypatch):
                 raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(journal, "_file", Full())
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
             journal.append([RowResult(1)])
         monkeypatch.undo()
         journal.append([RowResult(2)])
