@@ -209,6 +209,7 @@ def test_a_closed_server_refuses_everything():
     ):
         with pytest.raises(ServerClosedError, match="make a new blsnb"):
             use()
+    assert "blsnb async_infer" not in {each.name for each in threading.enumerate()}
 
 
 def test_close_lets_a_request_in_flight_end(server):

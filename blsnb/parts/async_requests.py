@@ -24,7 +24,7 @@ class AsyncRequests:
 
     def __init__(self, requests: ClientRequests) -> None:
         self._requests = requests
-        self._callers: Workers | None = None
+        self._callers = Workers(_CALLERS, "blsnb async_infer", ServerClosedError)
 
     async def run(self, request: ClientRequest, profile: bool = False) -> Run:
         """Run a request, and cancel it with the task; see `ClientRequests.run`."""
@@ -35,7 +35,7 @@ class AsyncRequests:
         )
         work = functools.partial(context.run, call)
         try:
-            return await self._workers().submit_async(work)
+            return await self._callers.submit_async(work)
         except asyncio.CancelledError:
             # As when a gRPC client cancels: the model may check for it, and continues.
             for root in begun:
@@ -47,14 +47,8 @@ class AsyncRequests:
     ) -> AsyncIterator[Response]:
         """Start a request with any number of responses; see `ClientRequests.stream`."""
         stream = self._requests.stream(request, profile=profile)
-        return async_responses(stream, self._workers())
-
-    def _workers(self) -> Workers:
-        if self._callers is None:
-            self._callers = Workers(_CALLERS, "blsnb async_infer", ServerClosedError)
-        return self._callers
+        return async_responses(stream, self._callers)
 
     def close(self) -> None:
         """Start no more requests."""
-        if self._callers is not None:
-            self._callers.shutdown(cancel_futures=True)
+        self._callers.shutdown(cancel_futures=True)

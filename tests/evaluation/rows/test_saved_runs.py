@@ -20,13 +20,11 @@ return None
 
 @pytest.fixture(scope="module")
 def server():
-    """A server with a model, one that calls it, a stream, and one that fails."""
-    decoupled = CONFIG + "model_transaction_policy { decoupled: true }"
+    """A server with a model, one that calls it, and one that fails."""
     with Server(model_control_mode="explicit") as server:
         server.define("double", DOUBLE, config=CONFIG)
         server.define("outer", calling("double"), config=CONFIG)
         server.define("fails", cell("raise ValueError('no')"), config=CONFIG)
-        server.define("stream", cell(STREAM), config=decoupled)
         yield server
 
 
@@ -73,10 +71,13 @@ def test_a_failed_run_keeps_its_error(server):
     assert "ValueError: no" in row.rest["recorded_error"]
 
 
-def test_outputs_of_a_decoupled_model_are_lists(server):
+def test_outputs_of_a_decoupled_model_are_lists():
     """They have the array of each response."""
-    stream = server.stream("stream", {"X": np.array([1, 2], np.float32)})
-    assert 3 == len(list(stream))
+    decoupled = CONFIG + "model_transaction_policy { decoupled: true }"
+    with Server() as server:
+        server.define("stream", cell(STREAM), config=decoupled)
+        stream = server.stream("stream", {"X": np.array([1, 2], np.float32)})
+        assert 3 == len(list(stream))
 
     [row] = row_source([stream.run], ["X"])
 
