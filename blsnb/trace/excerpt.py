@@ -79,7 +79,7 @@ def _counted(trace: Trace, rows: Sequence[int]) -> tuple[FoldedCalls, ...]:
         pair = (-1 if caller < 0 else models[caller]), models[row]
         pairs.setdefault(pair, []).append(row)
     for (caller, model), found in pairs.items():
-        counts.count_all(
+        counts.count(
             (None if caller < 0 else trace.models[caller], trace.models[model]),
             np.array([start_ns[row] for row in found], np.int64),
             np.array([end_ns[row] for row in found], np.int64),

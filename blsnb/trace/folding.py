@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blsnb.trace.events import Call, ModelInfo
-from blsnb.trace.lazy.call_fields import columns_of
+from blsnb.trace.lazy.call_fields import arrays_of
 
 Pair = tuple[ModelInfo | None, ModelInfo]
 Array = np.ndarray[Any, Any]
@@ -60,7 +60,7 @@ def fold(calls: list[Call], room: int) -> list[Call]:
     head = max(1, room // 2)
     tail = max(head, len(calls) - room // 2)
     middle = calls[head:tail]
-    needed = {calls[at].parent for at in range(tail, len(calls))}
+    needed = {call.parent for call in calls[tail:]}
     needed.update(_slowest(middle))
     failures = room // _FAILED
     staying, leaving = [], []
@@ -76,20 +76,24 @@ def fold(calls: list[Call], room: int) -> list[Call]:
     return leaving
 
 
-def _slowest(calls: Sequence[Call]) -> Iterable[Call]:
-    found: dict[Pair, Call] = {}
-    longest: dict[Pair, int] = {}
-    for call, (start_ns, end_ns) in zip(calls, _times(calls), strict=True):
-        pair, took_ns = pair_of(call), max(0, end_ns - start_ns)
-        if took_ns > longest.get(pair, -1):
-            found[pair], longest[pair] = call, took_ns
-    return found.values()
+def _slowest(calls: Sequence[Call]) -> list[Call]:
+    start_ns, end_ns = _times(calls)
+    took_ns = np.maximum(0, end_ns - start_ns)
+    return [calls[at[took_ns[at].argmax()]] for at in _by_pair(calls).values()]
 
 
-def _times(calls: Iterable[Call]) -> Iterable[tuple[int, int]]:
+def _times(calls: Iterable[Call]) -> tuple[Array, Array]:
     """Return start and end of each call."""
-    columns = columns_of(call.numbers for call in calls)
-    return zip(columns["request_start_ns"], columns["request_end_ns"], strict=True)
+    columns = arrays_of(call.numbers for call in calls)
+    return columns["request_start_ns"], columns["request_end_ns"]
+
+
+def _by_pair(calls: Iterable[Call]) -> dict[Pair, list[int]]:
+    """Return the places of calls by the models of caller and call."""
+    found: dict[Pair, list[int]] = {}
+    for place, call in enumerate(calls):
+        found.setdefault(pair_of(call), []).append(place)
+    return found
 
 
 def pair_of(call: Call) -> Pair:
@@ -107,24 +111,17 @@ class FoldedCounts:
 
     def add(self, calls: Sequence[Call]) -> None:
         """Count removed calls."""
-        for call, (start_ns, end_ns) in zip(calls, _times(calls), strict=True):
-            self.count(pair_of(call), start_ns, end_ns, bool(call.error))
+        start_ns, end_ns = _times(calls)
+        for pair, at in _by_pair(calls).items():
+            errors = sum(bool(calls[place].error) for place in at)
+            self.count(pair, start_ns[at], end_ns[at], errors)
 
-    def count(self, pair: Pair, start_ns: int, end_ns: int, failed: bool) -> None:
-        """Count one call."""
-        known = self._counts.get(pair)
-        if known is None:
-            known = self._counts[pair] = _Sum(FoldedCalls(*pair, 0, 0, 0))
-        known.add(start_ns, end_ns, failed)
-
-    def count_all(
-        self, pair: Pair, start_ns: Array, end_ns: Array, errors: int
-    ) -> None:
+    def count(self, pair: Pair, start_ns: Array, end_ns: Array, errors: int) -> None:
         """Count calls of a pair at once."""
         known = self._counts.get(pair)
         if known is None:
             known = self._counts[pair] = _Sum(FoldedCalls(*pair, 0, 0, 0))
-        known.add_all(start_ns, end_ns, errors)
+        known.add(start_ns, end_ns, errors)
 
     def listed(self) -> tuple[FoldedCalls, ...]:
         """Return the counts by caller and model, in order of first appearance."""
@@ -144,16 +141,7 @@ class _Sum:
         self._first, self._last = known.first_ns, known.last_ns
         self._took = Counter(dict(known.latencies))
 
-    def add(self, start_ns: int, end_ns: int, failed: bool) -> None:
-        duration = max(0, end_ns - start_ns)
-        self._first = min(self._first or start_ns, start_ns)
-        self._last = max(self._last, end_ns)
-        self._calls += 1
-        self._errors += failed
-        self._duration += duration
-        self._took[latency_class(duration)] += 1
-
-    def add_all(self, start_ns: Array, end_ns: Array, errors: int) -> None:
+    def add(self, start_ns: Array, end_ns: Array, errors: int) -> None:
         durations = np.maximum(0, end_ns - start_ns)
         first = int(start_ns.min())
         self._first = min(self._first or first, first)

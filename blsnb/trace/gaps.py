@@ -101,20 +101,26 @@ class Gaps:
     def __init__(self) -> None:
         self._behind: dict[Call | _Place, int] = {}
 
-    def open(self, calls: Iterable[Call], leaving: AbstractSet[Call]) -> None:
+    def open(self, calls: Sequence[Call], leaving: AbstractSet[Call]) -> None:
         """Note removals from all calls, which are in order of their starts."""
-        behind = self._behind
-        kept: dict[_Place, Call] = {}
-        for call in calls:
-            place = _place(call)
-            if call not in leaving:
-                kept[place] = call
-                continue
-            gone = 1 + behind.pop(call, 0)
-            # Gaps below a removed caller have no place in the trace.
-            if call.parent not in leaving:
-                before = kept.get(place, place)
-                behind[before] = behind.get(before, 0) + gone
+        behind, left = self._behind, len(leaving)
+        gone: dict[_Place, int] = {}
+        # Backwards, and no further than needed: the first calls of a run always stay.
+        for call in reversed(calls):
+            if call in leaving:
+                left -= 1
+                count = 1 + behind.pop(call, 0)
+                # Gaps below a removed caller have no place in the trace.
+                if call.parent not in leaving:
+                    place = _place(call)
+                    gone[place] = gone.get(place, 0) + count
+            elif gone:
+                if (count := gone.pop(_place(call), 0)) > 0:
+                    behind[call] = behind.get(call, 0) + count
+            elif not left:
+                break
+        for place, count in gone.items():
+            behind[place] = behind.get(place, 0) + count
         for key in [key for key in behind if _place(key)[0] in leaving]:
             del behind[key]
 

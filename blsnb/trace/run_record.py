@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _RUN_RESPONSES = 5000
 """Maximum number of kept responses of ended calls of a run; later calls keep few."""
 _FEW_RESPONSES = 8
+_ID = operator.attrgetter("id")
 
 
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
@@ -137,7 +139,7 @@ class RunRecord:
 
         before = list(self.calls)
         # Set first, so that a reader that misses a call finds the reason.
-        self.keep_calls = keep_calls, max(call.id for call in before)
+        self.keep_calls = keep_calls, max(map(_ID, before))
         leaving = fold(self.calls, room)
         self.fold_at = len(before) - len(leaving)
         gone = set(leaving)

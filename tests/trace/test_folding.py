@@ -112,32 +112,35 @@ def test_folding_keeps_all_sums(tree, rooms):
 
 def test_calls_are_counted_at_once_as_one_by_one():
     """Sums, times and latencies are equal, also of calls without duration."""
-    pair = None, MODELS[0]
-    start_ns = np.array([5, 3, 9, 9], np.int64)
-    end_ns = np.array([6, 3, 1033, 1033], np.int64)
+    root = a_call(None, 0, error="no")
+    calls = [root, *(a_call(root, number % 3) for number in range(9))]
+    calls.append(a_call(root, 4, error="no"))
     one_by_one, at_once = FoldedCounts(), FoldedCounts()
-    for counts in (one_by_one, at_once):
-        counts.count(pair, 2, 4, failed=True)
 
-    for start, end in zip(start_ns.tolist(), end_ns.tolist(), strict=True):
-        one_by_one.count(pair, start, end, failed=False)
-    at_once.count_all(pair, start_ns, end_ns, errors=0)
+    for call in calls:
+        one_by_one.add([call])
+    at_once.add(calls)
 
     assert one_by_one.listed() == at_once.listed()
+    assert [(1, 1), (10, 1)] == [(each.calls, each.errors) for each in at_once.listed()]
+    # Three calls of 0 ns, six of 1 and 2 ns, and one of 4 ns.
+    assert ((0, 6), (8, 3), (16, 1)) == at_once.listed()[1].latencies
 
 
 def test_counts_have_the_first_start_and_the_last_end():
     """The calls of a pair are counted in any order."""
-    one_by_one, at_once = (None, OUTER), (OUTER, INNER)
     counts = FoldedCounts()
-    for start_ns, end_ns in ((70, 95), (50, 60), (80, 90)):
-        counts.count(one_by_one, start_ns, end_ns, failed=False)
-    start_ns, end_ns = np.array([40, 30], np.int64), np.array([45, 55], np.int64)
-    counts.count_all(at_once, start_ns, end_ns, errors=0)
+    for times in (([70], [95]), ([50, 80], [60, 90])):
+        counts.count((OUTER, INNER), *np.array(times, np.int64), errors=1)
 
-    assert [(50, 95), (30, 55)] == [
-        (each.first_ns, each.last_ns) for each in counts.listed()
-    ]
+    (counted,) = counts.listed()
+    assert (50, 95, 3, 2) == (
+        counted.first_ns,
+        counted.last_ns,
+        counted.calls,
+        counted.errors,
+    )
+    assert 25 + 10 + 10 == counted.duration_ns
 
 
 def test_a_long_run_is_folded_while_it_runs():

@@ -80,11 +80,6 @@ class Extra(Generic[T]):
         setattr(call.make_extras(), self._name, value)
 
 
-def columns_of(numbers: Iterable[Numbers]) -> dict[str, list[int]]:
-    """Return the fields of many `Call.numbers`, one list per field."""
-    return {name: column.tolist() for name, column in arrays_of(numbers).items()}
-
-
 def arrays_of(numbers: Iterable[Numbers]) -> dict[str, np.ndarray[Any, Any]]:
     """Return the fields of many `Call.numbers`, one array per field."""
     rows = list(numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.lazy.call_columns import read_calls
-from blsnb.trace.lazy.call_fields import NAMES, columns_of
+from blsnb.trace.lazy.call_fields import NAMES, arrays_of
 from blsnb.trace.recorder import Recorder
 
 MODEL = ModelInfo("m", 1, "python", "cpu", "model", "")
@@ -43,9 +43,9 @@ def test_times_of_running_and_of_complete_calls_are_read_together():
     running.request_start_ns = 2**70
     numbers = [completed().numbers, running.numbers]
 
-    assert [1, 2**70] == columns_of(numbers)["request_start_ns"]
-    assert [8, 0] == columns_of(numbers)["execution"]
-    assert {name: [] for name in NAMES} == columns_of([])
+    assert [1, 2**70] == arrays_of(numbers)["request_start_ns"].tolist()
+    assert [8, 0] == arrays_of(numbers)["execution"].tolist()
+    assert {name: 0 for name in NAMES} == {k: len(v) for k, v in arrays_of([]).items()}
 
 
 def test_rare_facts_are_read_as_those_of_other_calls():
