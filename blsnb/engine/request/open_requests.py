@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# `signal` makes an enumeration of each handler, a quarter of a small request's time.
+import _signal  # type: ignore[import-not-found]
 import contextlib
 import logging
 import signal
@@ -178,7 +180,7 @@ def interruptible(
     close
         Called with an interrupted request; a further Ctrl-C does not interrupt it.
     """
-    main, previous = threading.main_thread(), signal.getsignal(signal.SIGINT)
+    main, previous = threading.main_thread(), _signal.getsignal(signal.SIGINT)
     is_handled = threading.current_thread() is main and previous not in _KEPT
     handler: InterruptHandler | None = None
 
@@ -189,7 +191,7 @@ def interruptible(
         handler.handle(number, frame)
 
     if is_handled:
-        signal.signal(signal.SIGINT, on_interrupt)
+        _signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield
     except Unwind as error:
@@ -200,8 +202,8 @@ def interruptible(
     finally:
         if handler is not None:
             _close_interrupted(root, close, handler)
-        if is_handled and signal.getsignal(signal.SIGINT) is on_interrupt:
-            signal.signal(signal.SIGINT, previous)
+        if is_handled and _signal.getsignal(signal.SIGINT) is on_interrupt:
+            _signal.signal(signal.SIGINT, previous)
 
 
 def _close_interrupted(
