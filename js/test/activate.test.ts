@@ -117,6 +117,13 @@ class Page {
     this.comm.onMsg({ content: { data } });
   }
 
+  /** Bring a document to the front. */
+  async bring(document: unknown): Promise<void> {
+    this.front = document;
+    this.changed();
+    await settled();
+  }
+
   get status(): string {
     return this.node.querySelector(".status")!.textContent!;
   }
@@ -144,20 +151,39 @@ test("an action's answer is shown for its notebook only, and its waiting too", a
   page.commands.get("blsnb:save-run")!.execute();
   const { id } = page.sent.at(-1)!;
   const comm = page.comm;
-  const bring = async (document: unknown): Promise<void> => {
-    page.front = document;
-    page.changed();
-    await settled();
-  };
-  await bring(page.notebook);
+  await page.bring(page.notebook);
   mock.timers.tick(300);
+  assert.equal(page.status, "");
+  await page.bring(page.console);
+  page.say({ v: 1, type: "welcome", actions: ["save"] });
+  assert.equal(page.status, "Waiting for the kernel.");
+  await page.bring(page.notebook);
   comm.onMsg({ content: { data: { v: 1, type: "answer", id, done: "Run 1 is saved." } } });
   await settled();
   assert.equal(page.status, "");
-  await bring(page.console);
+  await page.bring(page.console);
   page.say({ v: 1, type: "welcome", actions: ["save"] });
   await settled();
   assert.equal(page.status, "Run 1 is saved.");
+});
+
+test("an action that runs is said in each tab, and below the answer of another one", async () => {
+  const page = new Page();
+  await page.open();
+  page.commands.get("blsnb:debug-run")!.execute();
+  const { id } = page.sent.at(-1)!;
+  mock.timers.tick(300);
+  const waits = page.status;
+  assert.match(waits, /stopped in the debugger/);
+  page.node.querySelector<HTMLElement>("#blsnb-tab-of-notes")!.click();
+  assert.equal(page.status, waits);
+  page.commands.get("blsnb:save-run")!.execute();
+  page.say({ v: 1, type: "answer", id: page.sent.at(-1)!.id, done: "Run 1 is saved." });
+  await settled();
+  assert.equal(page.status, `Run 1 is saved.\n${waits}`);
+  page.say({ v: 1, type: "answer", id, done: "Run 1 was debugged." });
+  await settled();
+  assert.equal(page.status, "Run 1 was debugged.");
 });
 
 test("what JupyterLab rejects with a text is shown", async () => {

@@ -8,8 +8,6 @@ import type { Application, Classes, RenderMime, Tracker, Widget } from "./link/l
 import { Link, type About } from "./link/link.ts";
 import { Sidebar } from "./sidebar.ts";
 
-/** Time until a request counts as waiting, in milliseconds. */
-const PATIENCE_MS = 300;
 const DEBUGGING = "The run waits for the kernel, or has stopped in the debugger: continue there.";
 /** Event of a form that inserts a cell, see `placed.ts`. */
 const INSERT = "blsnb-insert-cell";
@@ -29,18 +27,12 @@ export function activate(app: Application, { classes, trackers, rendermime, pale
   const doing = new Doing(app, classes, rendermime);
   const link = new Link((list) => sidebar.update(list));
   const act = async (action: string, about: About): Promise<void> => {
-    const { kernel } = link;
-    const waits = setTimeout(() => {
-      if (link.kernel === kernel) sidebar.say(action === "debug" ? DEBUGGING : "Waiting for the kernel.");
-    }, PATIENCE_MS);
+    const answered = sidebar.wait(action === "debug" ? DEBUGGING : "Waiting for the kernel.");
     try {
-      const reply = await link.act(action, about);
-      clearTimeout(waits);
+      const reply = await link.act(action, about).finally(answered);
       sidebar.say(await doing.follow(reply, front.document));
     } catch (error) {
       sidebar.say(messageOf(error));
-    } finally {
-      clearTimeout(waits);
     }
   };
   const start = (action: string, about: About): void => void act(action, about);

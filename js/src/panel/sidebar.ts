@@ -10,6 +10,9 @@ import { Notes } from "./sections/notes.ts";
 import { Runs } from "./sections/runs.ts";
 import style from "./panel.css";
 
+/** Time until an action counts as waiting, in milliseconds. */
+const PATIENCE_MS = 300;
+
 interface Tab {
   name: string;
   /** Name of the list that it shows. */
@@ -26,6 +29,9 @@ export class Sidebar {
   #chosen = 0;
   #isVisible = false;
   #state = h("div", { class: "absent" });
+  /** What is said of actions without an answer, with their kernels. */
+  #waits = new Set<{ kernel: unknown; text: string }>();
+  #said = "";
   #status = h("p", { class: "status", role: "status" });
   #body = h("div", { class: "body" });
   #load: () => void;
@@ -57,7 +63,21 @@ export class Sidebar {
 
   /** Show one sentence about what happens. */
   say(text: string): void {
-    setText(this.#status, text);
+    this.#said = text;
+    this.#drawStatus();
+  }
+
+  /** Show a sentence while the kernel in front is, from soon on; return what ends it. */
+  wait(text: string): () => void {
+    const wait = { kernel: this.#link.kernel, text };
+    const late = setTimeout(() => {
+      this.#waits.add(wait);
+      if (wait.kernel === this.#link.kernel) this.say("");
+    }, PATIENCE_MS);
+    return () => {
+      clearTimeout(late);
+      this.#waits.delete(wait);
+    };
   }
 
   /** Choose a tab by its name. */
@@ -101,6 +121,11 @@ export class Sidebar {
     event.preventDefault();
     this.#choose(to);
     this.#buttons[to].focus();
+  }
+
+  #drawStatus(): void {
+    const late = [...this.#waits].filter(({ kernel }) => kernel === this.#link.kernel).map(({ text }) => text);
+    setText(this.#status, [...new Set([this.#said, ...late])].filter(Boolean).join("\n"));
   }
 
   #drawState(): void {
