@@ -29,6 +29,8 @@ class Page {
   inserted: string[] = [];
   executed: string[] = [];
   comm!: Comm;
+  kernel!: { isDisposed: boolean };
+  closed!: (kernel: unknown) => void;
   front: unknown = null;
   console: unknown = null;
   changed: () => void = () => undefined;
@@ -42,6 +44,21 @@ class Page {
       widgets: [],
       model: { sharedModel: { insertCells: (_: number, cells: { source: string }[]) => this.inserted.push(...cells.map(({ source }) => source)) } },
       scrollToItem: async () => undefined,
+    },
+  };
+  /** A notebook whose kernel has not loaded blsnb. */
+  other = {
+    sessionContext: {
+      session: {
+        kernel: {
+          info: Promise.resolve({}),
+          statusChanged: SIGNAL,
+          disposed: SIGNAL,
+          iopubMessage: SIGNAL,
+          requestCommInfo: async () => ({ content: { comms: {} } }),
+        },
+      },
+      kernelChanged: SIGNAL,
     },
   };
   written: { path: string; content: { metadata: object } }[] = [];
@@ -61,17 +78,19 @@ class Page {
       isDisposed: false,
       info: Promise.resolve({}),
       statusChanged: SIGNAL,
+      disposed: { connect: (slot: (kernel: unknown) => void) => (this.closed = slot) },
       iopubMessage: SIGNAL,
       requestCommInfo: async () => ({ content: { comms: { a: {} } } }),
       createComm: () => (this.comm = opened()),
-    } as unknown as KernelConnection;
+    } as unknown as KernelConnection & { isDisposed: boolean };
+    this.kernel = kernel;
     const sessionContext = { session: { kernel }, kernelChanged: SIGNAL };
     const document = { sessionContext, console: { promptCell: null, inject: () => Promise.reject("Canceled") }, id: "console" } as unknown as Front["document"];
     this.console = document;
     const page = this;
     const trackers = [
       { currentWidget: document, currentChanged: SIGNAL, has: (each: unknown) => each === document },
-      { currentWidget: null, currentChanged: SIGNAL, has: (each: unknown) => each === this.notebook },
+      { currentWidget: null, currentChanged: SIGNAL, has: (each: unknown) => [this.notebook, this.other].includes(each as never) },
     ];
     class Widget {
       title = {};
@@ -184,6 +203,17 @@ test("an action that runs is said in each tab, and below the answer of another o
   page.say({ v: 1, type: "answer", id, done: "Run 1 was debugged." });
   await settled();
   assert.equal(page.status, "Run 1 was debugged.");
+});
+
+test("an action whose notebook is closed is said to have no answer, beside another notebook too", async () => {
+  const page = new Page();
+  await page.open();
+  page.commands.get("blsnb:save-run")!.execute();
+  page.kernel.isDisposed = true;
+  page.closed(page.kernel);
+  await page.bring(page.other);
+  assert.match(page.node.querySelector(".absent")!.textContent!, /has not loaded blsnb/);
+  assert.equal(page.status, "The notebook was closed or left its kernel before an answer was shown.");
 });
 
 test("what JupyterLab rejects with a text is shown", async () => {

@@ -37,6 +37,7 @@ class FakeKernel {
   isDisposed = false;
   info = Promise.resolve({});
   statusChanged = new FakeSignal<string>(this);
+  disposed = new FakeSignal<void>(this);
   iopubMessage = new FakeSignal<KernelMessage>(this);
   isLoaded = false;
   asked = 0;
@@ -65,6 +66,11 @@ class FakeKernel {
   ran(): void {
     const header = { msg_type: "status" };
     this.iopubMessage.emit({ header, parent_header: { msg_type: "execute_request" }, content: { execution_state: "idle" } });
+  }
+  /** The notebook of this connection is closed. */
+  dispose(): void {
+    this.isDisposed = true;
+    this.disposed.emit();
   }
   get connection(): KernelConnection {
     return this as unknown as KernelConnection;
@@ -215,9 +221,6 @@ test("an action is answered when its kernel is in front again", async () => {
     await settled();
     assert.deepEqual(shown, []);
     assert.equal(comm.isDisposed, true, "nothing more is awaited from it");
-    link.attach(kernel.connection);
-    await settled();
-    assert.deepEqual(shown, [], "the state is not known yet");
     await back(link, kernel);
     assert.deepEqual(shown, [expected]);
   }
@@ -249,6 +252,20 @@ test("a kernel that ends behind another one rejects its action when it is in fro
     await settled();
     assert.deepEqual(shown, ["The kernel is gone."]);
   }
+});
+
+test("an action whose notebook is closed is rejected at once, in front and behind another one", async () => {
+  const closed = "The notebook was closed or left its kernel before an answer was shown.";
+  const [, behind, shown] = await left();
+  behind.dispose();
+  await settled();
+  assert.deepEqual(shown, [closed]);
+
+  const [link, kernel] = await linked();
+  const answer = assert.rejects(link.act("load", { model: "a" }), new RegExp(closed));
+  kernel.dispose();
+  link.attach(null);
+  await answer;
 });
 
 test("an action without a link is refused at once", async () => {

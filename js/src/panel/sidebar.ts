@@ -110,6 +110,7 @@ export class Sidebar {
     }
     this.#panel.setAttribute("aria-labelledby", this.#buttons[index].id);
     this.setVisible(this.#isVisible);
+    this.say("");
     this.update("");
   }
 
@@ -140,6 +141,7 @@ export class Sidebar {
     };
     const button = h("button", { type: "button", onclick: this.#load }, "Insert %load_ext blsnb");
     this.#state.replaceChildren(h("p", {}, texts[state]), ...(state === "absent" ? [button] : []));
-    this.say("");
+    // What is said of a kernel that was left, also by a restart.
+    if (state === "none" || state === "asking") this.say("");
   }
 }

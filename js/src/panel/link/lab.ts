@@ -31,6 +31,7 @@ export interface KernelConnection {
   readonly isDisposed: boolean;
   readonly info: Promise<unknown>;
   readonly statusChanged: Signal<KernelConnection, string>;
+  readonly disposed: Signal<KernelConnection, void>;
   readonly iopubMessage: Signal<KernelConnection, KernelMessage>;
   requestCommInfo(content: { target_name: string }): Promise<{ content: { comms?: object } }>;
   createComm(target: string): Comm;

@@ -41,14 +41,16 @@ export interface Drawing {
 
 export type About = Record<string, string | number>;
 
-/** A request that has no answer yet. */
+/** A request whose answer is not shown yet. */
 interface Pending {
-  kernel: KernelConnection | null;
+  kernel: KernelConnection;
   comm: Comm;
   /** Its answer is also awaited while another kernel is in front. */
   isAction: boolean;
   resolve(reply: Reply): void;
   reject(error: Error): void;
+  /** Gives the answer, which came while another kernel was in front. */
+  answer?: () => void;
 }
 
 export class Link {
@@ -60,11 +62,7 @@ export class Link {
   #kernel: KernelConnection | null = null;
   #comm: Comm | null = null;
   #watched: string[] = [];
-  /** Whether the state of the kernel in front has been known since it came there. */
-  #isKnown = false;
   #pending = new Map<string, Pending>();
-  /** What continues when a kernel is in front again. */
-  #held = new WeakMap<KernelConnection, (() => void)[]>();
   #changed: (list: string) => void;
   #renewal: ReturnType<typeof setInterval> | undefined;
 
@@ -81,15 +79,16 @@ export class Link {
   attach(kernel: KernelConnection | null): void {
     if (kernel === this.#kernel) return;
     this.#kernel?.iopubMessage.disconnect(this.#onMessage);
-    const [left, comm] = [this.#kernel, this.#comm];
+    const comm = this.#comm;
+    this.#reject((each) => each.kernel === this.#kernel && !each.isAction, lost());
     this.#kernel = kernel;
-    this.#isKnown = false;
-    this.#reject((each) => each.kernel?.isDisposed || (each.kernel === left && !each.isAction));
-    // It stays connected: the kernel may end before it has answered.
+    // They stay connected: the kernel may end before it has answered.
     kernel?.statusChanged.connect(this.#onStatus);
+    kernel?.disposed.connect(this.#onDisposed);
     kernel?.iopubMessage.connect(this.#onMessage);
     this.#drop(kernel ? "asking" : "none");
     this.#close(comm);
+    for (const [id, { answer }] of this.#pending) if (answer) this.#answer(id, answer);
     void this.#ask();
   }
 
@@ -102,13 +101,7 @@ export class Link {
 
   /** Ask the kernel for an action; `about` names a model or runs. It is answered while the kernel is in front. */
   async act(name: string, about: About): Promise<Reply> {
-    const kernel = this.#kernel;
-    const answer = this.#request(name, about, true);
-    try {
-      return await answer;
-    } finally {
-      await this.#untilBack(kernel);
-    }
+    return this.#request(name, about, true);
   }
 
   /** Ask for what is drawn of the kernel in front; rejected when another one comes to the front. */
@@ -120,16 +113,20 @@ export class Link {
     const [kernel, comm] = [this.#kernel, this.#comm];
     const id = `${PAGE}-${++lastId}`;
     const slot = `${PAGE}/${name}/${Object.values(about).join("/")}`;
-    if (!comm) throw absent();
+    if (!kernel || !comm) throw absent();
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { kernel, comm, isAction, resolve, reject });
       comm.send({ v: VERSION, type: "action", id, slot, name, ...about });
     });
   }
 
-  async #untilBack(kernel: KernelConnection | null): Promise<void> {
-    if (!kernel || (kernel === this.#kernel && this.#isKnown)) return;
-    await new Promise<void>((resolve) => this.#held.set(kernel, [...(this.#held.get(kernel) ?? []), resolve]));
+  /** Answer a request now, or when its kernel is in front again. */
+  #answer(id: string, answer: () => void): void {
+    const pending = this.#pending.get(id)!;
+    pending.answer = answer;
+    if (pending.kernel !== this.#kernel && !pending.kernel.isDisposed) return;
+    this.#pending.delete(id);
+    answer();
   }
 
   /** Look for blsnb; a kernel without it is not disturbed. */
@@ -156,7 +153,7 @@ export class Link {
     };
     comm.onClose = () => {
       if (comm === this.#comm) this.#drop("absent");
-      this.#reject((each) => each.comm === comm);
+      this.#reject((each) => each.comm === comm, lost());
     };
     comm.open({ v: VERSION, type: "hello" });
   }
@@ -174,15 +171,14 @@ export class Link {
   }
 
   #settle({ content: { data }, buffers }: CommMessage): void {
-    const pending = this.#pending.get(data.id as string);
+    const id = data.id as string;
+    const pending = this.#pending.get(id);
     if (!pending) return;
-    this.#pending.delete(data.id as string);
-    if (pending.comm !== this.#comm) this.#close(pending.comm);
     const first = buffers?.[0];
     const buffer = first === undefined ? new ArrayBuffer(0) : ownBuffer(first);
     const error = data.error as { code: string; text: string } | undefined;
-    if (error) pending.reject(new QueryError(error));
-    else pending.resolve({ ...data, buffer });
+    this.#answer(id, () => (error ? pending.reject(new QueryError(error)) : pending.resolve({ ...data, buffer })));
+    if (pending.comm !== this.#comm) this.#close(pending.comm);
   }
 
   #update(data: Row): void {
@@ -205,8 +201,10 @@ export class Link {
   #onStatus = (kernel: KernelConnection, status: string): void => {
     if (!status.includes("restarting") && status !== "dead" && status !== "terminating") return;
     if (kernel === this.#kernel) this.#drop("asking");
-    this.#reject((each) => each.kernel === kernel);
+    this.#reject((each) => each.kernel === kernel && !each.answer, lost());
   };
+
+  #onDisposed = (kernel: KernelConnection): void => this.#reject((each) => each.kernel === kernel, closed());
 
   /** After each execution the kernel may have loaded blsnb. */
   #onMessage = (_: unknown, message: KernelMessage): void => {
@@ -219,17 +217,13 @@ export class Link {
   /** Close the comm of a kernel that was left, or watch nothing until its last answer. */
   #close(comm: Comm | null): void {
     if (!comm || comm.isDisposed) return;
-    const isAwaited = [...this.#pending.values()].some((each) => each.comm === comm);
+    const isAwaited = [...this.#pending.values()].some((each) => each.comm === comm && !each.answer);
     if (isAwaited) comm.send({ v: VERSION, type: "watch", what: [] });
     else comm.close();
   }
 
-  #reject(isLost: (pending: Pending) => boolean | undefined): void {
-    for (const [id, pending] of this.#pending) {
-      if (!isLost(pending)) continue;
-      this.#pending.delete(id);
-      pending.reject(lost());
-    }
+  #reject(isLost: (pending: Pending) => boolean, error: QueryError): void {
+    for (const [id, pending] of this.#pending) if (isLost(pending)) this.#answer(id, () => pending.reject(error));
   }
 
   #drop(state: LinkState): void {
@@ -242,10 +236,6 @@ export class Link {
   #become(state: LinkState): void {
     this.state = state;
     this.#changed("");
-    if (!this.#kernel || state === "asking") return;
-    this.#isKnown = true;
-    for (const resolve of this.#held.get(this.#kernel) ?? []) resolve();
-    this.#held.delete(this.#kernel);
   }
 }
 
@@ -255,4 +245,8 @@ function absent(): QueryError {
 
 function lost(): QueryError {
   return new QueryError({ code: "gone", text: "The kernel is gone." });
+}
+
+function closed(): QueryError {
+  return new QueryError({ code: "gone", text: "The notebook was closed or left its kernel before an answer was shown." });
 }
