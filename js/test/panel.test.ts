@@ -109,7 +109,7 @@ test("a row of a model says what is busy, what waits, and how many versions are 
   assert.deepEqual(facts, [[], ["2 versions"], ["busy 1/2", "queue 1"]]);
 });
 
-test("a model that is not ready was unloaded, or has failed for its reason", () => {
+test("a model that is not ready is loading, was unloaded, or has failed for its reason", () => {
   const marks = [
     {},
     { trouble: ["its configuration is older"] },
@@ -119,7 +119,7 @@ test("a model that is not ready was unloaded, or has failed for its reason", () 
     { state: "UNAVAILABLE", reason: "no such file" },
   ].map((rest) => markOf(model("a", rest) as unknown as ModelRow));
 
-  assert.deepEqual(marks, ["ready", "stale", "unloaded", "unloaded", "unloaded", "failed"]);
+  assert.deepEqual(marks, ["ready", "stale", "unloaded", "unloaded", "loading", "failed"]);
 });
 
 test("a kernel without blsnb is asked again after each execution, and no comm is opened", async () => {

@@ -18,7 +18,7 @@ export interface ModelRow {
   waiting: number;
 }
 
-export type Mark = "ready" | "stale" | "failed" | "unloaded";
+export type Mark = "ready" | "stale" | "failed" | "unloaded" | "loading";
 
 export function asModel(row: Row): ModelRow {
   return row as unknown as ModelRow;
@@ -27,6 +27,7 @@ export function asModel(row: Row): ModelRow {
 /** Return the kind of a model's state, for its mark. */
 export function markOf({ state, reason, trouble }: ModelRow): Mark {
   if (state === "READY") return trouble.length ? "stale" : "ready";
+  if (state === "LOADING") return "loading";
   return state === "not loaded" || reason === "unloaded" || reason === "" ? "unloaded" : "failed";
 }
 

@@ -5,7 +5,7 @@ import type { About, Row } from "../link/link.ts";
 import { asModel, factsOf, linesOf, markOf, MODEL_ACTIONS, type ModelRow } from "./modelrow.ts";
 import { RowList } from "./rowlist.ts";
 
-const SYMBOLS = { ready: "●", stale: "◐", failed: "✕", unloaded: "○" };
+const SYMBOLS = { ready: "●", stale: "◐", failed: "✕", unloaded: "○", loading: "▸" };
 
 export type Act = (action: string, about: About) => void;
 
