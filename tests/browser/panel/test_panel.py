@@ -266,6 +266,17 @@ def test_the_name_of_a_run_is_readable_in_a_narrow_panel(lab):
 
 
 @pytest.mark.slow
+def test_the_tabs_fit_into_a_narrow_panel(lab):
+    """Those that do not fit beside the others are below them."""
+    panel = opened(lab, START, run=1)
+    panel.node.evaluate("(node) => node.style.cssText += 'min-width: 0; width: 150px'")
+    tabs = panel.node.get_by_role("tablist")
+    expect(tabs.get_by_role("tab")).to_have_count(5)
+
+    assert tabs.evaluate("(tabs) => tabs.scrollWidth <= tabs.clientWidth")
+
+
+@pytest.mark.slow
 def test_500_models_and_50_runs_are_drawn_in_100_ms(lab, figures):
     """The time of the page's code and of its layout."""
     panel = opened(lab, START, DOUBLE, MANY, MANY_RUNS, run=4)
