@@ -134,6 +134,10 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
         if low == high and table.dtype == np.uint8:
             # A blank page is drawn with its brightness.
             low, high = 0.0, 255.0
+        if low < 0 < high and np.isinf(values).any():
+            # Views colour both signs alike: the ends of their scale are infinities.
+            high = max(-low, high)
+            low = -high
         data = _quantise(values, low, high)
     rows, columns = cells.shape
     few = cells.size <= MAX_VALUES and (rows == 1 or columns <= MAX_COLUMNS)

@@ -121,6 +121,14 @@ def test_a_nan_has_its_own_level_and_infinities_the_ends():
     assert [NAN_LEVEL, 254, 0, 0, 254] == levels(grid)[0].tolist()
 
 
+def test_infinities_are_at_the_ends_of_the_symmetric_scale_of_both_signs():
+    """The view's scale is symmetric if values are on both sides of zero."""
+    grid = preview.grid(ref([np.inf, -np.inf, np.nan, -1, 3]))
+
+    assert (-3, 3) == (grid.low, grid.high)
+    assert [254, 0, NAN_LEVEL, 85, 254] == levels(grid)[0].tolist()
+
+
 def test_a_nan_among_many_values_is_shown():
     """The reduction keeps a NaN, since one is enough to spoil a model."""
     array = np.zeros((400, 400))
