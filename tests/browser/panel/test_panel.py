@@ -65,6 +65,12 @@ for number in range(499):
 MANY_RUNS = """blsnb.options.show = False
 for number in range(50):
     blsnb.infer("double", {"X": [1.0]})"""
+# Room beside the view in a tab, at the left and at the right.
+MARGINS = """(tab) => {
+    const [outer, inner] = [tab, tab.querySelector(".blsnb-view")]
+        .map((each) => each.getBoundingClientRect());
+    return [inner.left - outer.left, outer.right - inner.right];
+}"""
 DRAW = """() => {
     const panel = document.querySelector(".blsnb-panel");
     const filter = panel.querySelector("input");
@@ -187,6 +193,7 @@ def test_a_run_opens_its_linked_view_in_a_tab_and_is_pinned_and_deleted(lab):
     panel.row("double").locator(".head").click()
     tab = lab.page.locator(".blsnb-tab:visible")
     expect(tab.locator(".view").get_by_role("heading", name="double")).to_be_visible()
+    assert [12, 12] == tab.evaluate(MARGINS)
 
     panel.act("double", "Pin")
     expect(panel.row("double")).to_contain_text("pinned")
