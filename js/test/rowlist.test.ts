@@ -87,3 +87,30 @@ test("rows wait while a reader is about to choose one, and say how many are new"
   show("g");
   assert.deepEqual(rows(), ["g"]);
 });
+
+test("the focus of a row that is gone moves to the next one, to the one before, and to the filter", () => {
+  const list = new RowList<string>("runs", "no run", (item) => [h("button", { class: "head toggle" }, item)]);
+  const show = (...keys: string[]): string | null => {
+    list.show(keys.map((key) => ({ key, item: key, look: key, words: key })));
+    return document.activeElement!.textContent;
+  };
+  document.body.replaceChildren(list.node);
+  show("a", "b", "c");
+  list.node.querySelectorAll<HTMLElement>(".head")[1].focus();
+
+  assert.equal(show("a", "c"), "c");
+  assert.deepEqual(stops(list.node), ["c"]);
+  assert.equal(show("a"), "a");
+  show();
+  assert.equal(document.activeElement, list.node.querySelector("input"));
+});
+
+test("the focus of an action that a row no longer has moves to its last one", () => {
+  const list = new RowList<string[]>("models", "no model", (names) => names.map((name) => h("button", { class: "head" }, name)));
+  const show = (...names: string[]): void => list.show([{ key: "a", item: names, look: names.join(), words: "" }]);
+  document.body.replaceChildren(list.node);
+  show("a", "Diff", "Write to folder");
+  list.node.querySelectorAll("button")[2].focus();
+  show("a", "Export");
+  assert.equal(document.activeElement!.textContent, "Export");
+});

@@ -82,6 +82,7 @@ export class RowList<Item> {
   #refresh(): void {
     const [wanted, shown] = [this.#wanted, this.#matching()];
     const kept = new Set(shown.map(({ key }) => key));
+    const focused = [...this.#list.children].findIndex((row) => row.contains(document.activeElement));
     for (const [key, { element }] of this.#elements) {
       if (kept.has(key)) continue;
       element.remove();
@@ -89,6 +90,7 @@ export class RowList<Item> {
     }
     let before: Element | null = null;
     for (const row of shown) before = this.#place(row, before);
+    if (focused >= 0 && !this.#list.contains(document.activeElement)) (this.#heads().slice(0, focused + 1).at(-1) ?? this.#filter).focus();
     this.#keepOneTabStop();
     const left = this.#rows.length - shown.length;
     setText(this.#waits, "");
@@ -124,7 +126,7 @@ export class RowList<Item> {
     element.replaceChildren(...this.#draw(row.item, isOpen));
     element.dataset.key = row.key;
     element.querySelector(".toggle")?.setAttribute("aria-expanded", String(isOpen));
-    if (focused >= 0) element.querySelectorAll("button")[focused]?.focus();
+    if (focused >= 0) [...element.querySelectorAll("button")].slice(0, focused + 1).at(-1)?.focus();
   }
 
   #keepOneTabStop(): void {
