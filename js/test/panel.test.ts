@@ -622,6 +622,27 @@ test("the graph is drawn for the width of the panel, unless that is very narrow 
   assert.deepEqual([narrow > 90, fitting < 400, fitting > 350, wider - fitting, wide, wide < 2000], [true, true, true, 100, widest, true]);
 });
 
+test("the graph of models that are loaded one after the other takes a quarter of the time", async () => {
+  const sidebar = await shown();
+  choose(sidebar, "Graph");
+  const asked = (): Row[] => current.sent.filter(({ type, name }) => type === "action" && name === "graph");
+  const rows = (load_s: number): void => current.say({ v: 1, type: "models", seq: 1, whole: true, rows: [model("m", { load_s })], removed: [] });
+  const clock = mock.method(performance, "now").mock;
+  clock.mockImplementation(() => 0);
+  rows(0);
+  rows(1);
+  clock.mockImplementation(() => 500);
+  const graph = { svg: [0, 0], size: [1, 1], box: [1, 1], places: [], findings: [], others: 0, unlisted: 0 };
+  current.say({ v: 1, type: "answer", id: asked().at(-1)!.id, graph }, new ArrayBuffer(0));
+  await settled();
+  rows(2);
+  mock.timers.tick(1499);
+  assert.equal(asked().length, 1);
+  mock.timers.tick(1);
+  clock.restore();
+  assert.equal(asked().length, 2);
+});
+
 test("the graph is drawn as an image with a button over each model, in the theme of the page, and drawn again after changes", async () => {
   const sidebar = await shown();
   choose(sidebar, "Graph");
@@ -637,6 +658,7 @@ test("the graph is drawn as an image with a button over each model, in the theme
     assert.equal(waits(), true);
     current.say({ v: 1, type: "answer", id, graph }, svg.buffer);
     await settled();
+    mock.timers.tick(1000);
     assert.equal(waits(), asked().length > count, "it is drawn again for newer rows");
   }
   const rows = (...given: Row[]): void => current.say({ v: 1, type: "models", seq: 2, whole: false, rows: given, removed: [] });

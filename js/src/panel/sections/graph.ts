@@ -9,6 +9,8 @@ import type { Act } from "./models.ts";
 /** Widths between which the drawing follows the panel, in pixels. */
 const WIDTHS = [240, 1600];
 const MARGIN = 16;
+/** Pause before the next drawing, as a multiple of the time of the last one, and its maximum in milliseconds. */
+const [PAUSE, MAX_PAUSE_MS] = [3, 2000];
 
 type Ask = (action: string, about: About) => Promise<Reply>;
 
@@ -48,7 +50,7 @@ export class Graph {
   async #refresh(): Promise<void> {
     if (this.#isAsking) return;
     this.#wait(true);
-    const seen = this.#seen;
+    const [seen, start] = [this.#seen, performance.now()];
     const width = Math.max(WIDTHS[0], Math.min(WIDTHS[1], this.node.clientWidth - MARGIN));
     try {
       const { graph, buffer } = await this.#ask("graph", { width });
@@ -59,11 +61,15 @@ export class Graph {
       setText(this.#note, messageOf(error));
       // The next list, as of a restarted kernel, draws it again.
       this.#seen = "";
-      return;
-    } finally {
-      this.#wait(false);
+      return this.#wait(false);
     }
-    if (seen !== this.#seen) void this.#refresh();
+    if (seen === this.#seen) return this.#wait(false);
+    // A kernel that loads many models has the time for them.
+    const pause = Math.min(PAUSE * (performance.now() - start), MAX_PAUSE_MS);
+    setTimeout(() => {
+      this.#wait(false);
+      void this.#refresh();
+    }, pause);
   }
 
   #wait(isAsking: boolean): void {
