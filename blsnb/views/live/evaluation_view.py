@@ -86,6 +86,8 @@ class EvaluationView(ipywidgets.VBox):
 
     def _open(self, number: int, _: object) -> None:
         row = self._page.lists[self._choice.value].runs[number]
-        document = self._open_run(row)
-        shown = {"output_type": "display_data", "data": document, "metadata": {}}
-        self._output.outputs = (shown,)
+        parts = {"text/plain": f"row {row}"}, self._open_run(row)
+        self._output.outputs = tuple(
+            {"output_type": "display_data", "data": data, "metadata": {}}
+            for data in parts
+        )

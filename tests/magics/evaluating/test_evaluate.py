@@ -139,7 +139,7 @@ def test_a_comparison_is_displayed(double):
 
 
 def test_a_click_opens_the_view_of_a_run(double, monkeypatch):
-    """In a page each row is a button of the chosen list."""
+    """In a page each row is a button of the chosen list; the view names its row."""
     views = []
     created = evaluation_view.EvaluationView
     monkeypatch.setattr(evaluate, "has_page", lambda shell: True)
@@ -159,5 +159,6 @@ def test_a_click_opens_the_view_of_a_run(double, monkeypatch):
     shown_rows = [each for each in listed.children if each.layout.display == ""]
     assert 5 == len(shown_rows)
     shown_rows[0].click()
-    [opened] = output.outputs
+    title, opened = output.outputs
+    assert {"text/plain": "row 0"} == title["data"]
     assert "blsnb" in opened["data"]["text/html"]
