@@ -101,6 +101,15 @@ def test_calls_that_the_baseline_only_counts_are_not_new(show):
     expect(view.tree.get_by_text("new", exact=True)).to_have_count(0)
 
 
+def test_a_long_name_gives_way_to_what_differs(show):
+    """Its badge is read without the tooltip."""
+    row = show().rows.filter(has_text="changed").first
+    row.locator(".name").evaluate("(name) => name.textContent = 'n'.repeat(200)")
+    badge = row.locator(".badge.compared")
+
+    assert badge.evaluate("(badge) => badge.scrollWidth <= badge.clientWidth")
+
+
 def test_a_missing_call_can_be_selected(show):
     """Mouse and keyboard can select it; nothing else is emphasised."""
     view = show()
