@@ -213,7 +213,7 @@ test("an action whose notebook is closed is said to have no answer, beside anoth
   page.closed(page.kernel);
   await page.bring(page.other);
   assert.match(page.node.querySelector(".absent")!.textContent!, /has not loaded blsnb/);
-  assert.equal(page.status, "The notebook was closed or left its kernel before an answer was shown.");
+  assert.equal(page.status, "A notebook was closed or left its kernel before an answer was shown.");
 });
 
 test("what JupyterLab rejects with a text is shown", async () => {
@@ -231,7 +231,7 @@ test("a notebook that comes back from behind a console is followed", async () =>
   assert.equal(page.node.querySelector<HTMLElement>(".absent")!.hidden, true);
   page.front = page.notebook;
   page.changed();
-  assert.match(page.node.querySelector(".absent")!.textContent!, /Open a notebook or a console/);
+  assert.match(page.node.querySelector(".absent")!.textContent!, /Open a notebook or a console with a kernel to see its models./);
 });
 
 test("the palette has every command, and the launcher the notebook", async () => {

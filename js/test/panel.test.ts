@@ -255,7 +255,7 @@ test("a kernel that ends behind another one rejects its action when it is in fro
 });
 
 test("an action whose notebook is closed is rejected at once, in front and behind another one", async () => {
-  const closed = "The notebook was closed or left its kernel before an answer was shown.";
+  const closed = "A notebook was closed or left its kernel before an answer was shown.";
   const [, behind, shown] = await left();
   behind.dispose();
   await settled();

@@ -134,7 +134,7 @@ export class Sidebar {
     this.#body.hidden = state !== "linked";
     this.#state.hidden = state === "linked";
     const texts = {
-      none: "Open a notebook or a console to see its models.",
+      none: "Open a notebook or a console with a kernel to see its models.",
       asking: "Waiting for the kernel.",
       absent: "This kernel has not loaded blsnb.",
       linked: "",

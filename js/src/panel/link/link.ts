@@ -248,5 +248,5 @@ function lost(): QueryError {
 }
 
 function closed(): QueryError {
-  return new QueryError({ code: "gone", text: "The notebook was closed or left its kernel before an answer was shown." });
+  return new QueryError({ code: "gone", text: "A notebook was closed or left its kernel before an answer was shown." });
 }
