@@ -168,7 +168,7 @@ test("requests without an answer are rejected when the kernel is restarted", asy
   const [link, kernel] = await linked();
   const answer = link.act("load", { model: "double" });
   kernel.statusChanged.emit("autorestarting");
-  await assert.rejects(answer, /The kernel is gone/);
+  await assert.rejects(answer, /The kernel ended before it answered/);
 });
 
 test("an answer reaches its request, an error with its text", async () => {
@@ -250,7 +250,7 @@ test("a kernel that ends behind another one rejects its action when it is in fro
     kernel.isLoaded = false;
     link.attach(kernel.connection);
     await settled();
-    assert.deepEqual(shown, ["The kernel is gone."]);
+    assert.deepEqual(shown, ["The kernel ended before it answered."]);
   }
 });
 
@@ -276,7 +276,7 @@ test("an action without a link is refused at once", async () => {
 
 test("what is drawn of a kernel is not awaited behind another one", async () => {
   const [link, kernel] = await linked();
-  const answer = assert.rejects(link.query("graph", { width: 100 }), /The kernel is gone/);
+  const answer = assert.rejects(link.query("graph", { width: 100 }), /Another kernel is in front/);
   await another(link);
   await answer;
   assert.equal(kernel.comm!.isDisposed, true);

@@ -12,6 +12,8 @@ const RENEW_MS = 60_000;
 /** Two pages may have a link to one kernel. */
 const PAGE = Math.random().toString(36).slice(2);
 let lastId = 0;
+const ENDED = "The kernel ended before it answered.";
+const CLOSED = "A notebook was closed or left its kernel before an answer was shown.";
 
 /** `none`: no kernel. `asking`: not known yet. `absent`: the kernel has not loaded blsnb. */
 export type LinkState = "none" | "asking" | "absent" | "linked";
@@ -80,7 +82,7 @@ export class Link {
     if (kernel === this.#kernel) return;
     this.#kernel?.iopubMessage.disconnect(this.#onMessage);
     const comm = this.#comm;
-    this.#reject((each) => each.kernel === this.#kernel && !each.isAction, lost());
+    this.#reject((each) => each.kernel === this.#kernel && !each.isAction, gone("Another kernel is in front."));
     this.#kernel = kernel;
     // They stay connected: the kernel may end before it has answered.
     kernel?.statusChanged.connect(this.#onStatus);
@@ -113,7 +115,7 @@ export class Link {
     const [kernel, comm] = [this.#kernel, this.#comm];
     const id = `${PAGE}-${++lastId}`;
     const slot = `${PAGE}/${name}/${Object.values(about).join("/")}`;
-    if (!kernel || !comm) throw absent();
+    if (!kernel || !comm) throw gone("This kernel has not loaded blsnb.");
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { kernel, comm, isAction, resolve, reject });
       comm.send({ v: VERSION, type: "action", id, slot, name, ...about });
@@ -153,7 +155,7 @@ export class Link {
     };
     comm.onClose = () => {
       if (comm === this.#comm) this.#drop("absent");
-      this.#reject((each) => each.comm === comm, lost());
+      this.#reject((each) => each.comm === comm, gone(ENDED));
     };
     comm.open({ v: VERSION, type: "hello" });
   }
@@ -201,10 +203,10 @@ export class Link {
   #onStatus = (kernel: KernelConnection, status: string): void => {
     if (!status.includes("restarting") && status !== "dead" && status !== "terminating") return;
     if (kernel === this.#kernel) this.#drop("asking");
-    this.#reject((each) => each.kernel === kernel && !each.answer, lost());
+    this.#reject((each) => each.kernel === kernel && !each.answer, gone(ENDED));
   };
 
-  #onDisposed = (kernel: KernelConnection): void => this.#reject((each) => each.kernel === kernel, closed());
+  #onDisposed = (kernel: KernelConnection): void => this.#reject((each) => each.kernel === kernel, gone(CLOSED));
 
   /** After each execution the kernel may have loaded blsnb. */
   #onMessage = (_: unknown, message: KernelMessage): void => {
@@ -239,14 +241,6 @@ export class Link {
   }
 }
 
-function absent(): QueryError {
-  return new QueryError({ code: "gone", text: "This kernel has not loaded blsnb." });
-}
-
-function lost(): QueryError {
-  return new QueryError({ code: "gone", text: "The kernel is gone." });
-}
-
-function closed(): QueryError {
-  return new QueryError({ code: "gone", text: "A notebook was closed or left its kernel before an answer was shown." });
+function gone(text: string): QueryError {
+  return new QueryError({ code: "gone", text });
 }
