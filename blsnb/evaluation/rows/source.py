@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sized
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,9 @@ EXPECTED = (
     "an iterable of dicts such as {'INPUT': array, 'label': 3}, a DataFrame of pandas "
     "or polars, an Arrow table, the path of a .parquet, .npz or .blsrun file or of a "
     "recording, a pair (folder, loader), or runs"
+)
+_CORRELATION = (
+    "expected the id of its sequence: a number from 1 to 2**64 - 1, or a string"
 )
 _PARQUET = (".parquet", ".pq")
 _TABLES: dict[tuple[str, str], Callable[[Any], Records]] = {
@@ -99,13 +104,16 @@ class RowSource:
         return Row(number, inputs, rest, self._correlation_id(number, record))
 
     def _correlation_id(self, number: int, record: Mapping[str, Any]) -> int | str:
-        found = record.get(str(self._sequence))
-        if found is None:
-            raise ValueError(
-                f"row {number} has no {self._sequence!r}; expected the id of its "
-                "sequence: a number of 1 or more, or a string"
-            )
-        return found if isinstance(found, str) else int(found)
+        found = plain(record.get(str(self._sequence)))
+        # A table has NaN where an id is missing, and then floats elsewhere.
+        if found is None or (isinstance(found, float) and math.isnan(found)):
+            raise ValueError(f"row {number} has no {self._sequence!r}; {_CORRELATION}")
+        if isinstance(found, float) and found.is_integer():
+            found = int(found)
+        if isinstance(found, str) or (isinstance(found, int) and 0 <= found < 2**64):
+            return found
+        given = f"{self._sequence}={reprlib.repr(found)}"
+        raise ValueError(f"row {number}: {given} is not valid; {_CORRELATION}")
 
     def _check_names(self, record: Mapping[str, Any]) -> None:
         known = sorted(self._input_names)

@@ -118,10 +118,26 @@ def test_a_sequence_does_not_continue_after_another_one():
         list(row_source(rows, ["X"], sequence="video"))
 
 
-def test_a_row_without_the_id_of_its_sequence_is_refused():
+@pytest.mark.parametrize("row", [{"X": 1}, {"X": 1, "video": float("nan")}])
+def test_a_row_without_the_id_of_its_sequence_is_refused(row):
     """It would be executed outside of all sequences."""
     with pytest.raises(ValueError, match="row 0 has no 'video'"):
-        list(row_source([{"X": 1}], ["X"], sequence="video"))
+        list(row_source([row], ["X"], sequence="video"))
+
+
+@pytest.mark.parametrize("number", [-1, 2**64, 1.5, float("inf"), b"a", np.ones(2)])
+def test_what_is_no_correlation_id_is_refused(number):
+    """Rounded, the ids 1.2 and 1.7 would be one sequence."""
+    with pytest.raises(ValueError, match=r"row 0: video=.* is not valid; expected "):
+        list(row_source([{"X": 1, "video": number}], ["X"], sequence="video"))
+
+
+@pytest.mark.parametrize("number", [7, 7.0, np.int32(7), np.float32(7)])
+def test_a_whole_number_of_any_type_is_a_correlation_id(number):
+    """A pandas column that lacks an id has floats."""
+    rows = row_source([{"X": 1, "video": number}], ["X"], sequence="video")
+
+    assert "7" == repr(next(iter(rows)).sequence)
 
 
 @pytest.mark.parametrize("pattern", ["", "*/*.txt"])
