@@ -74,9 +74,19 @@ def named(columns: Iterable[Column]) -> Mapping[str, Any]:
     """Return columns by name; a name that is taken gets its kind as prefix."""
     found: dict[str, Any] = {}
     for kind, name, values in columns:
+        name = _encodable(name)
         is_taken = name in found or name == "row"
+        if isinstance(values, list):
+            values = [*map(_encodable, values)]
         found[f"{kind}.{name}" if is_taken else name] = values
     return found
+
+
+def _encodable(value: Any) -> Any:
+    """Return a text without surrogates, as tables need it; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    return value.encode(errors="backslashreplace").decode()
 
 
 def _objects(values: Sequence[Any]) -> Any:

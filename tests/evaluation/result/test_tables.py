@@ -111,3 +111,12 @@ def test_an_arrow_column_of_values_without_a_common_type_is_text(arrow, label):
 def test_a_number_too_large_for_arrow_is_text(arrow):
     """So are the other numbers of its column."""
     assert ["1", str(2**70)] == table_of(to_arrow, [1, 2**70]).to_pylist()
+
+
+def test_a_text_that_is_no_unicode_is_escaped(pandas, arrow):
+    """The name of a file may have bytes of another encoding, which no table holds."""
+    for make in (to_pandas, to_arrow):
+        table = make([0, 1], [("row", "p\udcff", ["z\udcfcrich.png", "ü.png"])])
+
+        values = list(table["p\\udcff"])
+        assert ["z\\udcfcrich.png", "ü.png"] == list(map(str, values))
