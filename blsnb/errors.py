@@ -225,7 +225,7 @@ class BackendError(BlsnbError):
 
 
 class ServerClosedError(BlsnbError):
-    """The server was closed and accepts no more requests.
+    """The server was closed, or made before a fork, and accepts no more requests.
 
     Parameters
     ----------

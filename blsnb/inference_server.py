@@ -221,9 +221,8 @@ class Server:
         parts = getattr(self, "_parts", None)
         if parts is None or parts.lifetime.closed:
             return
-        if parts.lifetime.is_of_this_process:
-            text = "unclosed blsnb.Server: call close(), or use it in a with statement"
-            warnings.warn(text, ResourceWarning, 1, self)
+        text = "unclosed blsnb.Server: call close(), or use it in a with statement"
+        warnings.warn(text, ResourceWarning, 1, self)
 
     def __repr__(self) -> str:
         parts = self._parts
@@ -245,7 +244,7 @@ class Server:
         """Finalize every model, stop every thread, remove the private folder.
 
         Requests in flight have ``exit_timeout_s`` seconds to end. In a forked child
-        this only marks the child's copy as closed: models, ports and folders are the
+        the server is closed already: models, threads, ports and folders are the
         parent's.
         """
         self._parts.lifetime.close()

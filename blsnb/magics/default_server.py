@@ -48,7 +48,7 @@ def server() -> Server:
     It takes its settings from `blsnb.options` at that moment, and is closed when the
     process ends.
     """
-    if _default.server is None or _default.server.closed:
+    if _default.server is None or _is_gone(_default.server):
         from blsnb.inference_server import Server
 
         made = Server(**{name: getattr(options, name) for name in _SETTINGS})
@@ -60,6 +60,11 @@ def server() -> Server:
     elif _default.seen != vars(options):
         _warn_of_late_settings()
     return _default.server
+
+
+def _is_gone(server: Server) -> bool:
+    """Whether the server was closed; that of a parent process says what to do."""
+    return server.closed and not parts_of(server).lifetime.is_copy
 
 
 def _warn_of_late_settings() -> None:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import ServerClosedError
+from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.requests import ClientRequest, ClientRequests
 from blsnb.results.response import Response
 from blsnb.results.response_stream import async_responses
@@ -20,14 +21,24 @@ _CALLERS = 32
 
 
 class AsyncRequests:
-    """Runs client requests on its own threads, not on the event loop's."""
+    """Runs client requests on its own threads, not on the event loop's.
 
-    def __init__(self, requests: ClientRequests) -> None:
+    Parameters
+    ----------
+    requests
+        The requests.
+    lifetime
+        Lifetime of the server.
+    """
+
+    def __init__(self, requests: ClientRequests, lifetime: ServerLifetime) -> None:
         self._requests = requests
+        self._lifetime = lifetime
         self._callers = Workers(_CALLERS, "blsnb async_infer", ServerClosedError)
 
     async def run(self, request: ClientRequest, profile: bool = False) -> Run:
         """Run a request, and cancel it with the task; see `ClientRequests.run`."""
+        self._lifetime.check_process()
         context = contextvars.copy_context()
         begun: list[RootRequest] = []
         call = functools.partial(
@@ -46,6 +57,7 @@ class AsyncRequests:
         self, request: ClientRequest, profile: bool = False
     ) -> AsyncIterator[Response]:
         """Start a request with any number of responses; see `ClientRequests.stream`."""
+        self._lifetime.check_process()
         stream = self._requests.stream(request, profile=profile)
         return async_responses(stream, self._callers)
 

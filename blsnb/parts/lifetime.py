@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
+import weakref
 from collections.abc import Callable
 
 from blsnb.errors import ServerClosedError
-from blsnb.files.owned import Creator
 
 Close = Callable[[], object]
+_COPIED = (
+    "this process was forked from that of the server, without its threads; make a "
+    "blsnb.Server() here, or start the process with the method 'spawn'"
+)
 
 
 class ServerLifetime:
@@ -24,17 +29,14 @@ class ServerLifetime:
     def __init__(self, exit_timeout_s: float = 30.0) -> None:
         self.exit_timeout_s = exit_timeout_s
         self.closed = False
+        self.is_copy = False
+        """Whether this is the copy of a forked child: it is closed, too."""
         self._end_s = 0.0
-        self._creator = Creator()
         self._closers: dict[Close, None] = {}
+        _lifetimes.add(self)
 
     def __repr__(self) -> str:
         return f"<ServerLifetime: {'closed' if self.closed else 'open'}>"
-
-    @property
-    def is_of_this_process(self) -> bool:
-        """Whether the server was made in this process, not in its parent."""
-        return self._creator.is_current_process
 
     @property
     def left_s(self) -> float:
@@ -42,15 +44,21 @@ class ServerLifetime:
         return max(0.0, self._end_s - time.monotonic())
 
     def check_open(self) -> None:
-        """Raise an error if the server was closed.
+        """Raise an error if the server was closed, or is that of a parent process.
 
         Raises
         ------
         ServerClosedError
-            The server was closed.
+            The server was closed, or its process forked this one.
         """
+        self.check_process()
         if self.closed:
             raise ServerClosedError
+
+    def check_process(self) -> None:
+        """Raise ServerClosedError in a forked child, where requests would wait."""
+        if self.is_copy:
+            raise ServerClosedError(_COPIED)
 
     def at_close(self, close: Close) -> Close:
         """Call a function when the server is closed, before earlier registered ones.
@@ -70,14 +78,24 @@ class ServerLifetime:
         return lambda: self._closers.pop(close, None)
 
     def close(self) -> None:
-        """Close all parts once; in a forked child only mark its copy as closed."""
+        """Close all parts once; in a forked child they are the parent's."""
         if self.closed:
             return
         self.closed = True
         self._end_s = time.monotonic() + self.exit_timeout_s
-        if not self._creator.is_current_process:
-            return
         with contextlib.ExitStack() as stack:
             for close in self._closers:
                 stack.callback(close)
             self._closers = {}
+
+
+_lifetimes = weakref.WeakSet[ServerLifetime]()
+
+
+def _mark_copies() -> None:
+    """Mark the servers of the parent process: their threads are not in this one."""
+    for lifetime in list(_lifetimes):
+        lifetime.closed = lifetime.is_copy = True
+
+
+os.register_at_fork(after_in_child=_mark_copies)

@@ -10,7 +10,7 @@ from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.open_requests import Begun, interruptible, stopping_refusal
 from blsnb.engine.request.reader import Reader
 from blsnb.engine.request.streaming import Readable, SingleResponse
-from blsnb.errors import ServerClosedError, TraceError
+from blsnb.errors import TraceError
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.tensors.memory import HOST
@@ -42,7 +42,7 @@ class Readers:
         """
         requests = self._open_requests
         if self._lifetime.closed and (requests.is_closed or not requests.is_stopping):
-            raise ServerClosedError
+            self._lifetime.check_open()
         if self.before_request is not None:
             self.before_request()
 

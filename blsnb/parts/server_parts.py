@@ -143,7 +143,7 @@ def _make(given: ServerSettings) -> ServerParts:
         readers=readers,
         following=following,
         requests=requests,
-        async_requests=AsyncRequests(requests),
+        async_requests=AsyncRequests(requests, lifetime),
         measurements=Measurements(engine, lifetime),
         stand_ins=ModelStandIns(models),
         devices=Devices(given.runtime, chosen, engine.placements, control, lifetime),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -291,3 +292,55 @@ def test_a_child_of_a_model_that_loads_undoes_nothing(tmp_path, load, error):
         cwd=tmp_path,
     )
     assert 0 == done.returncode, done.stderr
+
+
+COPY = """
+import asyncio, signal, sys
+sys.path.insert(0, "{tests}")
+import blsnb
+from cells import CONFIG, cell
+server = {server}
+source = cell("return [reply(x_of(request) * 2)]", asynchronous=True)
+server.define("m", source, config=CONFIG)
+asyncio.run(server.async_infer("m", {{"X": [1.0]}}))
+"""
+USES = """
+signal.alarm(30)
+uses = [
+    lambda: server.infer("m", {"X": [1.0]}),
+    lambda: server.stream("m", {"X": [1.0]}),
+    lambda: asyncio.run(server.async_infer("m", {"X": [1.0]})),
+    lambda: server.define("m", source),
+    lambda: server.evaluate("m", [{"X": [1.0]}]),
+]
+if sys.argv[1:]:
+    uses.append(lambda: blsnb.infer("m", {"X": [1.0]}))
+for use in uses:
+    try:
+        use()
+    except blsnb.ServerClosedError as error:
+        assert "this process was forked" in str(error), error
+    else:
+        os._exit(1)
+with blsnb.Server() as own:
+    own.define("m", source, config=CONFIG)
+    own.infer("m", {"X": [1.0]})
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("default",)])
+def test_a_server_is_refused_in_a_forked_child(arguments):
+    """Without the threads of the parent its requests would wait forever."""
+    server = "blsnb.server()" if arguments else "blsnb.Server()"
+    make = COPY.format(tests=Path(__file__).parents[1], server=server)
+    end = textwrap.indent(USES, "    ")
+    check = 'server.infer("m", {"X": [1.0]})\nserver.close()'
+    script = FORK.format(make=make, end=end, check=check)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ("", 0) == (done.stderr, done.returncode)
