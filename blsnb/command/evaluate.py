@@ -69,21 +69,21 @@ def run(words: Sequence[str]) -> int:
     from blsnb.evaluation.verdict import Requirements, report
 
     given = flags().parse_args(words)
-    metrics = dict(map(_metric, given.metric))
+    metrics = _metrics(given.metric)
     required = Requirements(
         dict(_limit("--at-least", each) for each in given.at_least),
         dict(_limit("--at-most", each) for each in given.at_most),
         given.max_failed,
     )
     try:
-        required.check_names(metrics)
+        required.check(metrics)
         evaluation = _evaluated(given, metrics, required)
     except (ValueError, TypeError, ImportError) as error:
         raise CommandError(str(error)) from error
     except (BlsnbError, OSError, CommandError):
         raise
-    except Exception as error:
-        # Raised by a function of the user that returns rows.
+    except (Exception, SystemExit) as error:
+        # Raised by a function of the user: its exit status would count as a result.
         raise CommandError(f"{type(error).__name__}: {error}") from error
     shortfalls = required.shortfalls(evaluation)
     if given.json:
@@ -121,6 +121,18 @@ def _rows(word: str) -> Any:
     return _function(word)()
 
 
+def _metrics(words: Sequence[str]) -> dict[str, Callable[..., float]]:
+    found: dict[str, Callable[..., float]] = {}
+    for name, function in map(_metric, words):
+        if name in found:
+            raise CommandError(
+                f"two metrics are named {name!r}; expected --metric "
+                "NAME=MODULE:FUNCTION with another name"
+            )
+        found[name] = function
+    return found
+
+
 def _metric(word: str) -> tuple[str, Callable[..., float]]:
     name, equals, target = word.partition("=")
     function = _function(target if equals else name)
@@ -136,7 +148,7 @@ def _function(word: str) -> Callable[..., Any]:
         sys.path.insert(0, "")
     try:
         function = getattr(importlib.import_module(module), name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise CommandError(f"{word}: {type(error).__name__}: {error}") from error
     if not callable(function):
         raise CommandError(f"{word} is {function!r:.60}; expected a function")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from blsnb.arguments import names_advice
+from blsnb.arguments import check_numbers, names_advice
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.metrics import MetricColumn
 from blsnb.printable import counted
@@ -34,18 +34,21 @@ class Requirements:
     at_most: Mapping[str, float] = field(default_factory=dict)
     max_failed: int = 0
 
-    def check_names(self, metrics: Mapping[str, object]) -> None:
-        """Refuse limits of metrics that do not exist.
+    def check(self, metrics: Mapping[str, object]) -> None:
+        """Refuse limits that are invalid, or of metrics that do not exist.
 
         Raises
         ------
         ValueError
-            There is no such metric.
+            There is no such metric, or a limit can never be reached.
         """
-        for name in (*self.at_least, *self.at_most):
+        check_numbers(max_failed=self.max_failed)
+        for name, limit in (*self.at_least.items(), *self.at_most.items()):
             if name not in metrics:
                 advice = names_advice(name, "metrics", [*metrics] or ["none"])
                 raise ValueError(f"there is no metric {name!r}. {advice}")
+            if math.isnan(limit):
+                raise ValueError(f"the limit of {name!r} is nan; expected a number")
 
     def shortfalls(self, evaluation: Evaluation) -> list[str]:
         """Return a sentence for each requirement that is not met."""

@@ -197,7 +197,7 @@ class TestedServer(Server):
         from blsnb.testing.evaluations import check_evaluation
 
         required = Requirements(at_least or {}, at_most or {}, max_failed)
-        required.check_names(metrics or {})
+        required.check(metrics or {})
         options.setdefault("lower_is_better", [*required.at_most])
         evaluation = self.evaluate(
             model_name, self._beside(rows), metrics=metrics, **options

@@ -28,6 +28,9 @@ def rows():
 def bad_rows():
     yield {}["path"]
 
+def ends(*row):
+    raise SystemExit(0)
+
 NUMBER = 3
 """
 FAILING = cell(
@@ -40,6 +43,7 @@ def folder(tmp_path, monkeypatch):
     """A working folder with models, metrics and four rows, one of them wrong."""
     write_models(tmp_path / "models", double=DOUBLE, failing=FAILING)
     (tmp_path / "measures_of_test.py").write_text(METRICS)
+    (tmp_path / "script_of_test.py").write_text("import sys\nsys.exit(0)\n")
     x = np.arange(4, dtype=np.float32).reshape(4, 1)
     np.savez(tmp_path / "rows.npz", X=x, label=[0, 2, 4, 7])
     monkeypatch.chdir(tmp_path)
@@ -158,6 +162,12 @@ def test_a_resumed_evaluation_executes_no_finished_row(folder, blsnb):
         (["rows.npz", "--at-least", "right"], "expected METRIC=NUMBER, such as"),
         (["rows.npz", "--at-least", "right=1"], "there is no metric 'right'"),
         (["rows.npz", "--batch", "0"], "batch=0 is not valid; expected 1 or more"),
+        (["rows.npz", "--max-failed", "-1"], "max_failed=-1 is not valid"),
+        (["rows.npz", "--at-least", "right=nan", "--metric", RIGHT], "'right' is nan"),
+        (["measures_of_test:ends"], "SystemExit: 0"),
+        (["rows.npz", "--metric", "measures_of_test:ends"], "SystemExit: 0"),
+        (["rows.npz", "--metric", "script_of_test:main"], "SystemExit: 0"),
+        (["rows.npz", "--metric", RIGHT, "--metric", f"right={ERROR}"], "two metrics"),
     ],
 )
 def test_what_cannot_be_evaluated_has_status_2(folder, blsnb, words, text):
