@@ -7,6 +7,7 @@ line on stderr says why.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 import sys
@@ -42,6 +43,9 @@ def main(words: Sequence[str] | None = None) -> int:
     words
         The words after ``blsnb``; those of the process if None.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # As on stderr: the encoding may lack characters of results.
+        sys.stdout.reconfigure(errors="backslashreplace")
     name, *rest = [*(sys.argv[1:] if words is None else words)] or ["--help"]
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]

@@ -110,6 +110,17 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path):
     assert (128 + signal.SIGPIPE, "") == (done.returncode, done.stderr)
 
 
+def test_what_the_encoding_of_stdout_lacks_is_escaped():
+    """A job may run in a locale without box characters."""
+    script = "from blsnb.command import program; program._run = print; program.main()"
+    command = [sys.executable, "-c", script, "20 µs", "└─"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "1"}
+    done = subprocess.run(command, capture_output=True, env=environment)
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert b"20 \xb5s ['\\u2514\\u2500']\n" == done.stdout
+
+
 @pytest.mark.parametrize("words", ["--help", "trace missing.json"])
 def test_a_command_without_streams_has_its_status(words, tmp_path):
     """A service may start it with all of them closed."""
