@@ -33,7 +33,7 @@ def run(words: Sequence[str]) -> int:
     try:
         found = trace_files.chosen(trace_files.read(given.file), given.run)
         traces = [each.trace for each in found]
-        lines = trace_files.write(traces, given)
+        lines = trace_files.write(traces, given, given.file)
     except OSError as error:
         why = error.strerror or str(error)
         raise CommandError(f"{given.file!r} cannot be read: {why}") from error

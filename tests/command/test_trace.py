@@ -90,6 +90,17 @@ def test_a_run_is_written_instead(saved, tmp_path, blsnb):
 
 
 @pytest.mark.parametrize("option", ["--html", "--svg", "--perfetto", "--output"])
+def test_the_file_that_is_read_is_not_overwritten(saved, option, blsnb):
+    """The recorded run would be lost, also by another name of its file."""
+    before = saved.read_bytes()
+    ended = blsnb("trace", saved, option, saved.parent / "." / saved.name)
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert "run.blsrun is the file that is read; expected another" in ended.stderr
+    assert before == saved.read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--html", "--svg", "--perfetto", "--output"])
 def test_a_run_is_written_to_a_pipe(saved, option, process):
     """Nothing else is in what the next command reads, and the pipe stays one."""
     whole, stdout = saved.with_suffix(".whole"), saved.with_suffix(".stdout")

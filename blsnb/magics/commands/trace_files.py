@@ -68,15 +68,34 @@ def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
     return [found[number - 1]]
 
 
-def write(traces: Sequence[Trace], given: argparse.Namespace) -> list[str]:
-    """Write the requested files and return a line about each; "" for a pipe."""
+def write(
+    traces: Sequence[Trace], given: argparse.Namespace, source: object = None
+) -> list[str]:
+    """Write the requested files and return a line about each; "" for a pipe.
+
+    Parameters
+    ----------
+    source
+        The file that the traces are read from, which is not overwritten.
+    """
     wanted = [
         (given.output, given.format),
         (given.perfetto, "perfetto"),
         (given.html, "html"),
         (given.svg, "svg"),
     ]
-    return [_written(traces, *each) for each in wanted if each[0] is not None]
+    wanted = [each for each in wanted if each[0] is not None]
+    for name, _ in wanted:
+        if _is_same(name, source):
+            raise TraceFilesError(f"{name} is the file that is read; expected another")
+    return [_written(traces, *each) for each in wanted]
+
+
+def _is_same(name: str, source: object) -> bool:
+    try:
+        return isinstance(source, str) and path_of(file=name).samefile(source)
+    except OSError:
+        return False
 
 
 def _written(traces: Sequence[Trace], given: str, form: str) -> str:

@@ -62,7 +62,8 @@ def trace(line: Line) -> Run | None:
     found = _found(given.what, line.namespace)
     try:
         runs = trace_files.chosen(found, given.run)
-        lines = trace_files.write([run.trace for run in runs], given)
+        traces = [run.trace for run in runs]
+        lines = trace_files.write(traces, given, given.what)
     except trace_files.TraceFilesError as error:
         raise UsageError(f"%triton trace: {error}") from error
     if lines:
