@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def flags() -> Parser:
     )
     verify.add_options(parser)
     parser.add_release()
-    add("--html", type=Path, metavar="FILE", help="write a web page of both runs")
+    add("--html", type=_page, metavar="FILE", help="write a web page of both runs")
     return parser
 
 
@@ -58,6 +59,12 @@ def _print(share: float, words: str) -> None:
     print(f"{share:4.0%} {words}", file=sys.stderr)
 
 
+def _page(word: str) -> Path:
+    if not word.lower().endswith(".html"):
+        raise ArgumentTypeError(f"{word!r} is no .html file")
+    return Path(word)
+
+
 def _input(word: str) -> tuple[str, Any]:
     """Return the name and the value of an input."""
     import numpy as np
@@ -67,5 +74,5 @@ def _input(word: str) -> tuple[str, Any]:
         raise CommandError(f"expected INPUT=expression, not {word!r}")
     try:
         return name, eval(expression, {"np": np, "numpy": np})
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise CommandError(f"{word}: {type(error).__name__}: {error}") from error

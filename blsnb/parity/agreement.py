@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from blsnb.parity.checks import ParityCheck
@@ -92,8 +93,18 @@ class Agreement:
         return printable(f"<{type(self).__name__} {self.model_name}: {self.verdict}>")
 
     def __str__(self) -> str:
-        lines = [self.caption, *map(str, self.differences), *self.notes]
+        differences = map(str, self.differences)
+        lines = [self.caption, *differences, *self._shared_errors(), *self.notes]
         return "\n".join(map(printable, lines))
+
+    def _shared_errors(self) -> Iterator[str]:
+        """Yield a line for each case that failed equally on both servers."""
+        for case in self.cases:
+            if case.actual.failure is not None and case.agree:
+                code, text = case.actual.failure
+                yield ": ".join(
+                    filter(None, (case.name, code, text.partition("\n")[0]))
+                )
 
     @property
     def agree(self) -> bool:

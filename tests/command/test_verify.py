@@ -117,6 +117,9 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
         (["models", "outer", "X"], "expected INPUT=expression, not 'X'"),
         (["models", "outer", "X=[1"], "X=[1: SyntaxError: '[' was never closed"),
         (["models", "outer", "X=1/0"], "X=1/0: ZeroDivisionError: division by zero"),
+        (["models", "outer", "X=exit(0)"], "X=exit(0): SystemExit: 0"),
+        (["models", "outer", "X=[1]", "--html", "x.txt"], "'x.txt' is no .html file"),
+        (["models", "outer", "--cases", "lost.json"], "lost.npy: No such file or dire"),
         (["models", "outer", "X=[1]", "--target", "x"], "target='x' is not valid"),
         (["models", "outer", "--cases", "no.json"], "no.json: No such file or direct"),
         (["models", "outer", "X=[1]", "--triton-release", "1"], "'1'"),
@@ -129,6 +132,7 @@ def test_a_real_server_is_started_with_the_models(tmp_path, blsnb):
 def test_errors_are_one_line(words, said, blsnb, models, monkeypatch):
     """The texts are those of the magic, without a comparison."""
     monkeypatch.chdir(models.parent)
+    (models.parent / "lost.json").write_text('[{"inputs": {"X": {"npy": "lost.npy"}}}]')
     ended = blsnb("verify", *words)
 
     assert (2, "") == (ended.status, ended.stdout)

@@ -48,6 +48,13 @@ def test_a_verdict_counts_the_cases(name):
     assert (exit_code, exit_code == 0) == (found.exit_code, found.agree)
 
 
+def test_errors_of_both_servers_are_lines():
+    """Equal errors agree, but a misspelled input is seen at once."""
+    found = Agreement("m", "Triton", (case("a", SAME), case("b", SAME, failed=True)))
+
+    assert [found.caption, "b: INTERNAL: bad"] == str(found).splitlines()
+
+
 def test_differences_and_notes_are_lines_below_the_caption():
     """With what each server returned; "nothing" for a missing part."""
     cases = case("a", SAME, OTHER), case("b\x1b", OTHER)

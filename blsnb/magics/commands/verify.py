@@ -100,7 +100,7 @@ def compare(server: Server, request: RequestLine, progress: Progress) -> Parity:
             progress=progress,
         )
     except OSError as error:
-        raise ValueError(f"{given.cases}: {error.strerror}") from error
+        raise ValueError(f"{error.filename or name}: {error.strerror}") from error
 
 
 def print_progress(share: float, words: str) -> None:
