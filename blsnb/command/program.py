@@ -11,6 +11,7 @@ import io
 import os
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -65,6 +66,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return _PIPE_CLOSED
     except (CommandError, BlsnbError, OSError) as error:
         print(f"blsnb {name}: {error}", file=sys.stderr)
+        return _FAILED
+    except Exception:
+        # The status of Python would be that of a failed test.
+        traceback.print_exc()
         return _FAILED
     return status
 

@@ -97,6 +97,19 @@ def test_whatever_ends_a_subcommand_has_a_status(
     assert "Traceback" not in ended.stderr
 
 
+def test_a_failure_of_blsnb_is_not_that_of_a_test(monkeypatch, blsnb):
+    """Status 1 would say that a test failed or a response differs."""
+
+    def fail(name, words):
+        raise ZeroDivisionError("of blsnb")
+
+    monkeypatch.setattr(program, "_run", fail)
+    ended = blsnb("trace")
+
+    assert (2, "") == (ended.status, ended.stdout)
+    assert ended.stderr.endswith("ZeroDivisionError: of blsnb\n")
+
+
 def test_a_reader_that_goes_away_ends_it_quietly(tmp_path):
     """``blsnb trace FILE | head -1`` is an example."""
     read, write = os.pipe()
