@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -201,6 +201,7 @@ class DefineMagics(Magics):
     def _show(self, status: ModelStatus, main: str, place: CellText) -> None:
         server = default.server()
         found = list(status.findings)
+        found += _unserved(main, status.versions)
         if main == checked.CONFIG:
             found = checked.config_findings(server, found, place)
         found += checked.findings(server, status.name, self._cells)
@@ -246,3 +247,14 @@ class DefineMagics(Magics):
         last = self._last(given.name)
         base = self._config_text(given.name) if last is None else last.base
         return compose(base, options)
+
+
+def _unserved(path: str, serving: Sequence[int]) -> Iterator[str]:
+    """Yield a finding about a cell whose version is not among those that serve."""
+    version = path.partition("/")[0]
+    if serving and version.isdecimal() and int(version) not in serving:
+        others = ", ".join(map(str, serving))
+        yield (
+            f"version {version}, the cell's, does not serve, but {others}: see "
+            "version_policy"
+        )

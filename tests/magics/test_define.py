@@ -89,6 +89,18 @@ def test_version_0_is_a_version(notebook):
     assert (folder() / "0" / "model.py").is_file()
 
 
+def test_a_card_names_the_version_of_a_cell_that_does_not_serve(notebook):
+    """Requests would be answered by another cell."""
+    note = "version 1, the cell's, does not serve, but 2: see version_policy"
+    newer = notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --version 2"))
+    older = notebook.run(DOUBLE)
+    helper = notebook.run("%%triton_file double/1/helper.py\nK = 1\n")
+
+    assert [False, True, True] == [
+        note in ran.texts[0] for ran in (newer, older, helper)
+    ]
+
+
 def test_changed_options_replace_the_old_ones(notebook):
     """An option conflicts with the user's configuration, not with former options."""
     notebook.run(DOUBLE.replace(FLOW, f"{FLOW} --max-batch-size 8"))
