@@ -16,6 +16,7 @@ from blsnb import command
 from blsnb.command import program
 from blsnb.command.program import subcommands
 
+HELP = Path(__file__).with_name("help.txt")
 HEAVY = ("IPython", "anywidget", "grpc", "ipywidgets", "matplotlib", "traitlets")
 
 
@@ -46,6 +47,18 @@ def test_every_subcommand_has_help(name, blsnb):
     assert (0, "") == (ended.status, ended.stderr)
     assert ended.stdout.startswith(f"usage: blsnb {name} ")
     assert ended == blsnb("help", name)
+
+
+def test_the_help_is_the_reviewed_text(blsnb, monkeypatch):
+    """``BLSNB_WRITE_GOLDEN=1`` writes the file anew, and its diff is reviewed."""
+    monkeypatch.setenv("COLUMNS", "80")
+    commands = [["--help"], *([name, "--help"] for name in subcommands())]
+    text = "\n".join(blsnb(*words).stdout for words in commands)
+    if os.environ.get("BLSNB_WRITE_GOLDEN"):
+        HELP.write_text(text, encoding="utf-8")
+
+    # Versions of Python break the usage in different places.
+    assert HELP.read_text(encoding="utf-8").split() == text.split()
 
 
 def test_the_version_is_the_packages(blsnb):
