@@ -83,9 +83,8 @@ def npy(array):
 def test_typed_text_is_a_number_a_list_or_a_string(spec, text, expected):
     """JSON and Python lists are read; a missing batch axis is added."""
     if expected is None:
-        assert "is not a number or a list" in refusal(
-            spec, InputSource.TYPED, text=text
-        )
+        refused = refusal(spec, InputSource.TYPED, text=text)
+        assert refused.endswith(" is not a number or a list such as [1, 2, 3]")
     else:
         value = read(spec, InputSource.TYPED, text=text)
         assert (expected, expected) == (value.value, eval(value.code))
@@ -102,12 +101,15 @@ def test_special_floats_have_code():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "enter a number"),
-        ("one", "'one' is not a number or a list"),
+        ("", "enter a number, or a list such as [1, 2, 3]"),
+        ("one", "'one' is not a number or a list such as [1, 2, 3]"),
         ("[1, 2, 3]", "the value has shape [1, 3], expected [-1, 2]"),
         ("[[1], [2, 3]]", "input 'X' is FP32"),
-        ("[" * 5000, "is not a number or a list"),
-        ("__import__('os')", "is not a number or a list"),
+        ("[" * 5000, f"{'[' * 40!r} is not a number or a list such as [1, 2, 3]"),
+        (
+            "__import__('os')",
+            "\"__import__('os')\" is not a number or a list such as [1, 2, 3]",
+        ),
         ("1" * 1_000_001, "the text has 1,000,001 characters, maximum 1,000,000"),
     ],
 )
@@ -137,6 +139,10 @@ def test_a_text_of_the_maximum_length_is_a_value():
     spec, text = InputSpec("T", "BYTES", (1,)), "x" * 1_000_000
 
     assert text == read(spec, InputSource.TYPED, text=text).value
+    assert (
+        "the text has 1,000,001 characters, maximum 1,000,000; "
+        "upload a file or use a variable"
+    ) == refusal(spec, InputSource.TYPED, text=text + "x")
 
 
 @pytest.mark.parametrize(
@@ -173,15 +179,34 @@ def test_random_values_have_the_range_of_their_datatype(datatype, expected):
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        ("2, y", "'2, y' is not a shape"),
-        ("2, -3", "'2, -3' is not a shape"),
+        ("2, y", "'2, y' is not a shape such as 1, 3, 224, 224"),
+        ("2, -3", "'2, -3' is not a shape such as 1, 3, 224, 224"),
         ("9", "the value has shape [9], expected [-1, 2]"),
-        ("99999, 99999", "takes 38,146 MB, maximum 32 MB"),
+        (
+            "99999, 99999",
+            "shape [99999, 99999] takes 38,146 MB, maximum 32 MB; use a variable",
+        ),
     ],
 )
 def test_a_shape_that_does_not_fit_is_refused(shape, expected):
     """Nothing is allocated for a shape that is too large."""
-    assert expected in refusal(VECTOR, InputSource.RANDOM, shape=shape)
+    assert expected == refusal(VECTOR, InputSource.RANDOM, shape=shape)
+
+
+def test_random_values_need_a_known_datatype():
+    """A model may have a datatype of a later release."""
+    refused = refusal(InputSpec("X", "FP4", (2,)), InputSource.RANDOM, shape="2")
+
+    assert "the input's datatype is unknown; use a variable" == refused
+
+
+def test_random_values_may_have_the_maximum_size():
+    """One more is refused."""
+    spec, most = InputSpec("X", "FP64", (-1,)), MAX_BYTES // 8
+
+    assert (most,) == read(spec, InputSource.RANDOM, shape=str(most)).value.shape
+    refused = refusal(spec, InputSource.RANDOM, shape=str(most + 1))
+    assert f"shape [{most + 1}] takes 32 MB, maximum 32 MB; use a variable" == refused
 
 
 def test_a_variable_is_taken_by_its_name():
@@ -214,6 +239,9 @@ def test_only_an_optional_input_can_be_left_out():
     assert ({}, {"X": "the model requires X"}) == reading
 
 
+SIZE_NOTE = f"cat.png: the {len(png())} bytes of the file."
+
+
 @pytest.mark.parametrize(
     ("spec", "note"),
     [
@@ -222,8 +250,14 @@ def test_only_an_optional_input_can_be_left_out():
         (InputSpec("I", "UINT8", (8, 10), True), "10 x 8 RGB, converted to grey"),
         (InputSpec("I", "FP16", (1, 1, 4, 4)), "converted to grey, resized to 4 x 4"),
         (InputSpec("I", "INT32", (4, 4, 4)), "converted to RGB with transparency"),
-        (InputSpec("I", "BYTES", (1,), True), "bytes of the file"),
-        (InputSpec("I", "UINT8", (-1,)), "bytes of the file"),
+        (
+            InputSpec("I", "BYTES", (1,), True),
+            f"cat.png: the {len(png())} bytes of the file.",
+        ),
+        (
+            InputSpec("I", "UINT8", (-1,)),
+            f"cat.png: the {len(png())} bytes of the file.",
+        ),
     ],
 )
 def test_a_picture_is_converted_to_the_declared_shape(spec, note, tmp_path):
@@ -338,19 +372,32 @@ def test_a_file_of_the_maximum_size_is_read():
     """What it lacks is the reason then, not its size."""
     reason = refusal(PHOTO, InputSource.FILE, upload=Upload("big", bytes(MAX_BYTES)))
 
-    assert "big is not a picture" in reason
+    assert "big is not a picture, a WAV file or a NumPy array" == reason
 
 
 @pytest.mark.parametrize(
     ("spec", "upload", "expected"),
     [
         (PHOTO, None, "choose a file, or wait until it has arrived"),
-        (PHOTO, Upload("a.txt", b"text"), "a.txt is not a picture, a WAV file or"),
+        (
+            PHOTO,
+            Upload("a.txt", b"text"),
+            "a.txt is not a picture, a WAV file or a NumPy array",
+        ),
         (PHOTO, Upload("a.png", png(NOISE)[:5000]), "a.png cannot be read"),
         (PHOTO, Upload("a.wav", b"RIFF1234WAVE"), "is not a readable WAV file"),
         (PHOTO, Upload("\x1b[2Ja.png", b""), "␛[2Ja.png is not a picture"),
-        (VECTOR, Upload("a.png", png()), "a picture does not fit FP32 [-1, 2]"),
-        (VECTOR, Upload("big.png", bytes(MAX_BYTES + 1)), "32.0 MB, maximum 32 MB"),
+        (
+            VECTOR,
+            Upload("a.png", png()),
+            "a picture does not fit FP32 [-1, 2]; expected dims such as [3, 224, 224], "
+            "[224, 224, 3] or [224, 224]",
+        ),
+        (
+            VECTOR,
+            Upload("big.png", bytes(MAX_BYTES + 1)),
+            "big.png has 32.0 MB, maximum 32 MB; read it in a cell and use a variable",
+        ),
         (
             InputSpec("S", "FP32", (3, 10, 10)),
             Upload("a.wav", wav(np.zeros((9, 1), np.int16))),
@@ -364,7 +411,8 @@ def test_a_file_of_the_maximum_size_is_read():
         (
             InputSpec("S", "FP32", (-1,)),
             Upload("a.wav", wav(np.zeros((9, 1), np.uint8))),
-            "has samples of 8 bits, expected 16 or 32",
+            "a.wav has samples of 8 bits, expected 16 or 32; "
+            "convert it, or read it in a cell and use a variable",
         ),
     ],
 )
