@@ -37,7 +37,9 @@ def test_the_dims_of_one_call_are_its_shapes():
     """A remark says that they come from a single call."""
     assert [("X", (2, 3)), ("Y", (2,))] == dims([call((2, 3), (2,))])
     (remark,) = remarks([call((2, 3), (2,))])
-    assert remark.startswith("Inferred from one call:")
+    assert (
+        "Inferred from one call: write -1 for each axis that may have any size."
+    ) == remark
 
 
 def test_an_axis_with_several_sizes_is_variable():
@@ -59,7 +61,10 @@ def test_dims_exclude_the_batch():
 def test_a_probable_batch_is_remarked():
     """First axes are equal within each call and differ between calls."""
     batches = [call((2, 3), (2,)), call((4, 3), (4,))]
-    assert any("set max_batch_size" in remark for remark in remarks(batches))
+    assert (
+        "All tensors of a call had the same first axis, which differed between calls: "
+        "if it is the batch, set max_batch_size and omit it from dims."
+    ) == remarks(batches)[-1]
     for others in (
         [call((2, 3), (2,)), call((2, 3), (2,))],
         [call((2, 3), (1,)), call((4, 3), (1,))],
@@ -75,7 +80,9 @@ def test_different_first_axes_within_a_call_are_remarked():
     odd = SeenCall(
         [SeenTensor("A", "TYPE_INT8", (2, 1)), SeenTensor("B", "TYPE_INT8", (3, 1))], []
     )
-    assert "cannot be a batch" in remarks([odd], BATCHING)[-1]
+    assert (
+        "Inputs of one call had different first axes, which cannot be a batch."
+    ) == remarks([odd], BATCHING)[-1]
 
 
 def test_an_empty_axis_is_variable():
@@ -129,20 +136,34 @@ def test_a_reshape_is_kept_only_with_its_dims():
     [
         ([], "the calls of this model have no tensors"),
         ([call()], "the calls of this model have no tensors"),
-        ([call((1,)), call((1, 1))], "'X' had 1 and 2 axes"),
-        ([call((1,)), call((1,), None, "TYPE_INT8")], "'X' had several types"),
+        (
+            [call((1,)), call((1, 1))],
+            "tensor 'X' had 1 and 2 axes; dims have a fixed number",
+        ),
+        (
+            [call((1,)), call((1,), None, "TYPE_INT8")],
+            "tensor 'X' had several types: TYPE_FP32, TYPE_INT8",
+        ),
     ],
 )
 def test_calls_without_a_common_configuration_are_refused(calls, reason):
     """The error names the tensor."""
-    with pytest.raises(ModelConfigError, match=reason):
+    with pytest.raises(ModelConfigError) as caught:
         implied_config(NOTHING, calls)
+
+    assert f"no configuration can be inferred: {reason}" == caught.value.message
+    assert (
+        "Write the configuration by hand; the run shows each tensor."
+    ) == caught.value.advice
 
 
 def test_a_batching_model_needs_tensors_with_axes():
     """The first axis is the batch."""
-    with pytest.raises(ModelConfigError, match="'X' has no axis"):
+    with pytest.raises(ModelConfigError) as caught:
         implied_config(BATCHING, [call(())])
+
+    reason = "tensor 'X' has no axis, but max_batch_size needs a batch axis"
+    assert f"no configuration can be inferred: {reason}" == caught.value.message
 
 
 SHAPES = st.integers(1, 3).flatmap(

@@ -138,6 +138,7 @@ def test_a_contradiction_is_refused(
         merge_options(parse_pbtxt(text), options)
 
     assert [True, True] == [part in caught.value.message for part in both]
+    assert "Change one of them, or omit the option." == caught.value.advice
 
 
 @pytest.mark.parametrize(
@@ -145,29 +146,39 @@ def test_a_contradiction_is_refused(
     [
         (
             ModelOptions(max_batch_size=-1),
-            "--max-batch-size -1 is not valid; expected 0 (no batching) to 2,",
+            "--max-batch-size -1 is not valid; expected 0 (no batching) to "
+            "2,147,483,647",
         ),
         (
             ModelOptions(max_batch_size=2**31),
-            "--max-batch-size 2147483648 is not valid; expected 0",
+            "--max-batch-size 2147483648 is not valid; expected 0 (no batching) to "
+            "2,147,483,647",
         ),
-        (ModelOptions(instances=0), "--instances 0 is not valid; expected 1 to 2,147"),
-        (ModelOptions(instances=2**31), "--instances 2147483648 is not valid"),
+        (
+            ModelOptions(instances=0),
+            "--instances 0 is not valid; expected 1 to 2,147,483,647",
+        ),
+        (
+            ModelOptions(instances=2**31),
+            "--instances 2147483648 is not valid; expected 1 to 2,147,483,647",
+        ),
         (
             ModelOptions(kind="tpu"),
-            "--kind tpu is not valid; expected one of cpu, gpu, model",
+            "--kind tpu is not valid; expected one of cpu, gpu, model, auto",
         ),
         (
             ModelOptions(dynamic_batching=-1),
-            "--dynamic-batching -1 is not valid; expected 0 to 18,446,",
+            "--dynamic-batching -1 is not valid; "
+            "expected 0 to 18,446,744,073,709,551,615 microseconds",
         ),
         (
             ModelOptions(dynamic_batching=2**64),
-            f"--dynamic-batching {2**64} is not valid; expected 0",
+            f"--dynamic-batching {2**64} is not valid; "
+            "expected 0 to 18,446,744,073,709,551,615 microseconds",
         ),
         (
             ModelOptions(outputs=["Y?:FP32[1]"]),
-            "--output Y?:FP32[1]: only an input can be",
+            "--output Y?:FP32[1]: only an input can be optional",
         ),
         (
             ModelOptions(inputs=["X:FP32[1]", "X:FP32[1]"]),
@@ -180,4 +191,17 @@ def test_an_invalid_option_is_refused(options: ModelOptions, reason: str) -> Non
     with pytest.raises(ModelConfigError) as caught:
         merge_options(parse_pbtxt(""), options)
 
-    assert caught.value.message.startswith(reason)
+    assert reason == caught.value.message
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ModelOptions(max_batch_size=2**31 - 1),
+        ModelOptions(instances=2**31 - 1),
+        ModelOptions(dynamic_batching=2**64 - 1),
+    ],
+)
+def test_the_largest_values_are_valid(options: ModelOptions) -> None:
+    """They are the largest that a field of config.pbtxt holds."""
+    assert ModelConfig() != merge_options(ModelConfig(), options)

@@ -36,6 +36,9 @@ def test_a_backend_in_python_is_searched_beside_the_others():
         "'m', searched: '/opt/tritonserver/backends/python/model.py'"
     )
     assert ("create", "INVALID_ARG") == (error.stage, error.code)
+    assert (
+        "Leave runtime out: blsnb runs backends, and no other shared libraries."
+    ) == error.advice
 
 
 def test_the_library_of_another_backend_is_never_loaded(tmp_path):
@@ -56,4 +59,21 @@ def test_agents_without_an_agent_are_refused():
     error = refusal(check_agents, "model_repository_agents { }")
 
     assert error.message == "model m has model_repository_agents without an agent"
-    assert "Leave the field out" in error.advice
+    assert (
+        "Triton fails to load the model, or ends. Leave the field out."
+    ) == error.advice
+
+
+def test_a_missing_agent_is_named():
+    """The first one counts; the advice is to leave them out."""
+    agents = "agents { name: 'checksum' } agents { name: 'other' }"
+    error = refusal(check_agents, f"model_repository_agents {{ {agents} }}")
+
+    assert error.message == (
+        "unable to find 'libtritonrepoagent_checksum.so' for repo agent 'checksum', "
+        "searched: /opt/tritonserver/repoagents"
+    )
+    assert (
+        "blsnb has no repository agents. Leave model_repository_agents out here; "
+        "a server with this agent needs it."
+    ) == error.advice

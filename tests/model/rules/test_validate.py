@@ -1,12 +1,14 @@
 """Invalid configurations are refused at Triton's stage and with its text."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.normalization import normalise
+from blsnb.model.rules.instances import MAX_INSTANCES, MAX_SLOTS, check_count
 from blsnb.model.rules.validate import (
     validate_create,
     validate_instances,
@@ -119,4 +121,79 @@ def test_a_model_with_passive_groups_only_is_refused() -> None:
         validate_instances(config)
 
     assert "all instance groups of model m are passive" == caught.value.message
-    assert "Remove passive from a group" in caught.value.advice
+    assert (
+        "Triton loads the model, and ends with its first request. "
+        "Remove passive from a group."
+    ) == caught.value.advice
+
+
+def refused_instances(text: str) -> ModelConfigError:
+    """Return the error of a model with too many instances or slots."""
+    message: Any = parse_pbtxt(f"name: 'm' {text}").message
+    with pytest.raises(ModelConfigError) as caught:
+        check_count(message)
+    return caught.value
+
+
+def test_a_process_holds_a_limited_number_of_instances() -> None:
+    """Those of all groups and GPUs count."""
+    most: Any = parse_pbtxt(f"instance_group {{ count: {MAX_INSTANCES} }}").message
+    check_count(most)
+    error = refused_instances(
+        f"instance_group {{ count: {MAX_INSTANCES // 2} gpus: [0, 1] }} "
+        "instance_group {}"
+    )
+
+    assert (
+        f"model m asks for {MAX_INSTANCES + 1:,} instances, more than the "
+        f"{MAX_INSTANCES:,} that blsnb runs in one process"
+    ) == error.message
+    assert (
+        "Lower the count of instance_group; Triton starts a process for each one."
+    ) == error.advice
+
+
+def test_a_process_holds_a_limited_number_of_sequences() -> None:
+    """Each instance has slots for as many as its strategy provides."""
+    oldest = "sequence_batching {{ oldest {{ max_candidate_sequences: {} }} }}"
+    most: Any = parse_pbtxt(oldest.format(MAX_SLOTS)).message
+    check_count(most)
+    error = refused_instances(oldest.format(MAX_SLOTS + 1))
+
+    assert (
+        f"model m asks for slots for {MAX_SLOTS + 1:,} sequences at a time, more than "
+        f"the {MAX_SLOTS:,} that blsnb provides"
+    ) == error.message
+    assert (
+        "Lower max_candidate_sequences (strategy oldest) or max_batch_size "
+        "(strategy direct)."
+    ) == error.advice
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "advice"),
+    [
+        (
+            "metric_tags { key: '__a' value: 'b' }",
+            "metric_tags has the key '__a', which is not valid in the name of a "
+            "Prometheus label; expected letters, digits and underscores, without an "
+            "underscore at the beginning",
+            "Triton ends when it loads the model. Rename the key.",
+        ),
+        (
+            "parameters { key: 'FORCE_CPU_ONLY_INPUT_TENSORS' "
+            "value { string_value: 'maybe' } }",
+            "Incorrect value for FORCE_CPU_ONLY_INPUT_TENSORS: maybe'",
+            'Write "yes", or "no" for inputs that may be on a device.',
+        ),
+    ],
+)
+def test_invalid_keys_and_values_are_refused_with_advice(
+    text: str, reason: str, advice: str
+) -> None:
+    """At the create stage, as the model would be loaded."""
+    with pytest.raises(ModelConfigError) as caught:
+        validate_create(normal(PLAIN + text))
+    error = caught.value
+
+    assert (reason, "create", advice) == (error.message, error.stage, error.advice)
