@@ -113,10 +113,12 @@ def noticing(
     while failed := with_edit(command):
         alone = _only(command, failed)
         if with_edit(alone):
-            if not without_edit(alone):
+            failing = without_edit(alone)
+            if not failing:
                 return failed
-            if "::" not in failed:
+            if "::" not in failed + failing:
                 raise SystemExit(f"{' '.join(command)} fails without an edit")
+            failed = failed if "::" in failed else failing
         command = [*command, f"--deselect={failed}"]
     return ""
 

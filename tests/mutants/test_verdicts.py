@@ -62,6 +62,15 @@ def test_a_program_that_fails_anyway_ends_the_run():
         noticing(["make", "view"], lambda _: "make", lambda _: "make")
 
 
+def test_an_edit_that_breaks_the_import_is_judged_beside_a_failing_test():
+    """The test fails anyway; without it only the edit fails the program."""
+
+    def without_edit(command):
+        return "" if "--deselect=a.py::t" in command else "a.py::t"
+
+    assert "python" == noticing(COMMAND, lambda _: "python", without_edit)
+
+
 def test_a_log_continues_with_what_is_not_judged(tmp_path):
     """A noticed edit needs no further tests, a missed one those that are left."""
     file = tmp_path / "log"
