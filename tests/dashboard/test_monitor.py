@@ -158,7 +158,9 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
     assert [True] == [overview.ended for overview in told]
     assert looked.monitor.overview() is told[0]
     assert {"text/html", "text/plain"} == set(looked.monitor._repr_mimebundle_())
-    with pytest.raises(RuntimeError, match="is closed"):
+    with pytest.raises(
+        RuntimeError, match=r"is closed; make one: server\.monitor\(\)$"
+    ):
         looked.monitor.widget()
 
 

@@ -341,7 +341,11 @@ def test_another_version_is_evaluated_on_the_same_rows(double):
 
 def test_an_iterator_cannot_be_compared_and_an_unknown_model_is_refused(double):
     """Both are refused before anything runs."""
-    with pytest.raises(ValueError, match="against= reads the rows twice"):
+    with pytest.raises(
+        ValueError,
+        match=r"against= reads the rows twice, and an iterator can be "
+        r"read only once; pass a list, a table or a file$",
+    ):
         double.evaluate("double", iter(rows_of(3)), against="double")
     with pytest.raises(InferenceError, match="unknown model: 'nowhere'"):
         double.evaluate("double", rows_of(3), against="nowhere")

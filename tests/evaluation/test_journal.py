@@ -113,7 +113,9 @@ def test_another_file_is_refused_and_unchanged(path, content):
     """A user may have named a wrong file."""
     path.write_bytes(content)
 
-    with pytest.raises(ValueError, match=r"is not a file that evaluate\(resume="):
+    with pytest.raises(
+        ValueError, match=r"is not a file that evaluate\(resume=\.\.\.\) wrote$"
+    ):
         evaluate(path)
     assert content == path.read_bytes()
 
@@ -159,7 +161,12 @@ def test_rows_with_other_inputs_are_refused(path):
 
     with (
         Journal(path, HEADER) as journal,
-        pytest.raises(ValueError, match="a result of row 1 with other inputs"),
+        pytest.raises(
+            ValueError,
+            match=r"a result of row 1 with other inputs: the rows, or their "
+            r"order, have changed\. Resume with another file, or "
+            r"delete this one$",
+        ),
     ):
         list(journal.to_execute(others, lambda row, result: None))
 

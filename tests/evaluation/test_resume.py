@@ -116,7 +116,12 @@ def test_changed_rows_are_refused(server, path):
     """A row with a result has other inputs."""
     server.evaluate("outer", ROWS, resume=path)
 
-    with pytest.raises(ValueError, match="a result of row 0 with other inputs"):
+    with pytest.raises(
+        ValueError,
+        match=r"a result of row 0 with other inputs: the rows, or their "
+        r"order, have changed\. Resume with another file, or "
+        r"delete this one$",
+    ):
         server.evaluate("outer", ROWS[::-1], resume=path)
 
 

@@ -82,7 +82,12 @@ def test_a_displayed_run_is_found_as_long_as_it_is_kept(runs):
     del record
     gc.collect()
 
-    with pytest.raises(QueryError, match="no longer kept: keep_runs") as refused:
+    with pytest.raises(
+        QueryError,
+        match=r"no longer kept: keep_runs limits the runs that are "
+        r"kept, newest first\. run\.keep\(\) pins a run, and a "
+        r"run in a variable is kept as well; run the cell again$",
+    ) as refused:
         runs.find(run)
     assert "dropped" == refused.value.answer["code"]
 

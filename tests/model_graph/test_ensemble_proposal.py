@@ -238,5 +238,5 @@ def test_a_call_of_another_function_is_refused():
 def test_a_source_has_one_execute():
     """Of two, the source does not say which one Triton calls."""
     two = MODEL.replace("class T", "def execute():\n    pass\nclass T")
-    with pytest.raises(NotAnEnsembleError, match="no single execute"):
+    with pytest.raises(NotAnEnsembleError, match=r"no single execute\(\)$"):
         proposed(PIPELINE, two)

@@ -291,12 +291,17 @@ def test_an_unknown_format_is_an_error(run):
 def test_protobuf_needs_a_package(run, collector, monkeypatch):
     """Its absence is one sentence with the command that installs it."""
     monkeypatch.setitem(sys.modules, "opentelemetry.proto.collector.trace.v1", None)
-    with pytest.raises(ImportError, match=r"pip install 'blsnb\[otlp\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'blsnb\[otlp\]'$"):
         run.export_otlp(collector.url, format="protobuf")
 
 
 def test_a_trace_file_without_the_time_of_day_is_refused(collector):
     """Triton's trace files have no time of day, which spans need."""
     [run] = load_trace(TRACE_FILE)
-    with pytest.raises(TraceError, match="without the time of day"):
+    with pytest.raises(
+        TraceError,
+        match=r"without the time of day, which OpenTelemetry spans "
+        r"need; export a run of a server, or one saved as "
+        r"\.blsrun$",
+    ):
         run.export_otlp(collector.url)

@@ -36,6 +36,6 @@ def test_without_an_open_server_an_action_says_what_to_do(was_made):
     host = host_of(server)
 
     assert host.parts() is None
-    with pytest.raises(QueryError, match="no server: define a model first") as gone:
+    with pytest.raises(QueryError, match=r"no server: define a model first$") as gone:
         host.server()
     assert "gone" == gone.value.answer["code"]

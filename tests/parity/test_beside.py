@@ -142,7 +142,11 @@ def test_unreachable_targets_and_unknown_models_are_refused(ours, address):
     ours.define("extra", "class TritonPythonModel:\n pass\n", config="")
     with pytest.raises(TritonServerError, match="'extra' is not ready at grpc://127"):
         ours.compare("extra", {}, target=address)
-    with pytest.raises(ValueError, match="target='http://x:1' is not valid"):
+    with pytest.raises(
+        ValueError,
+        match=r"target='http://x:1' is not valid; expected 'local', or "
+        r"an address such as 'grpc://localhost:8001'$",
+    ):
         ours.compare("slow", {"X": [0.0]}, target="http://x:1")
     with pytest.raises(RepositoryError, match="no model 'none'; there are: extra"):
         ours.compare("none", {})

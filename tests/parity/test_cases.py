@@ -82,7 +82,9 @@ def test_an_archive_named_npy_is_refused(tmp_path):
 
 def test_missing_requests_unknown_fields_and_missing_files_are_refused():
     """Each error names what is wrong."""
-    with pytest.raises(InputError, match="there is no request to compare"):
+    with pytest.raises(
+        InputError, match=r"there is no request to compare: pass inputs or cases$"
+    ):
         requests_of("m", None, [], {})
     with pytest.raises(InputError, match="unknown field 'parameter'"):
         requests_of("m", {}, None, {"parameter": {}})

@@ -130,7 +130,7 @@ def test_sequences_without_lengths_are_refused(server):
     """The text says how to give them."""
     server.define("double", DOUBLE, config=f"{BATCHING} sequence_batching {{ }}")
 
-    with pytest.raises(ValueError, match=r"sequence_lengths=\[8\] \(--sequence 8\)"):
+    with pytest.raises(ValueError, match=r"sequence_lengths=\[8\] \(--sequence 8\)$"):
         server.plan("double", ROW, **LOAD)
 
 

@@ -147,5 +147,9 @@ def test_an_ensemble_without_a_model_is_refused():
     """The text names it."""
     models = {"e": ensemble("e", {"a": ("X", "Y")}, XY), "b": model("b", computes(1))}
 
-    with pytest.raises(BlsnbError, match="ensemble 'e': its model 'a' was not obser"):
+    with pytest.raises(
+        BlsnbError,
+        match=r"ensemble 'e': its model 'a' was not observed; plan a "
+        r"request of all outputs$",
+    ):
         Simulation(models, 1)

@@ -185,7 +185,10 @@ def test_a_load_that_nothing_holds_is_said(few_requests):
         (name, cost, held) for name, cost, *_, held in plan.table()[1]
     ]
     assert "holds the load: the best one answers 200 of 500 requests/s" in str(plan)
-    with pytest.raises(BlsnbError, match="Plan again with more instances"):
+    with pytest.raises(
+        BlsnbError,
+        match=r"Plan again with more instances, a longer p99 or a lower " r"rate\.$",
+    ):
         plan.apply()
 
 

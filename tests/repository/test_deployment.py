@@ -136,7 +136,14 @@ def test_the_service_is_named_after_the_image(image, service):
 @pytest.mark.parametrize("image", ["", "Faces", "a b", "a:b:c", "a/", "a\nb", "-a"])
 def test_a_wrong_name_of_an_image_is_refused(image, target):
     """Nothing is written."""
-    with Server() as server, pytest.raises(ValueError, match="name of a container"):
+    with (
+        Server() as server,
+        pytest.raises(
+            ValueError,
+            match=r"name of a container image in lower case, such as "
+            r"'registry\.example/faces:1'$",
+        ),
+    ):
         server.export_repository(target, deploy=image)
 
     assert not target.exists()

@@ -144,12 +144,18 @@ def test_links_in_circles_are_no_reason_not_to_load(circles):
 def test_a_model_with_a_circle_cannot_be_copied(circles):
     """Export and change name the link and leave nothing."""
     with Server(model_repository=circles) as server:
-        with pytest.raises(RepositoryError, match="1/self is neither a file"):
+        with pytest.raises(
+            RepositoryError, match=r"1/self is neither a file nor a link to one$"
+        ):
             server.define("m", times(3))
-        with pytest.raises(RepositoryError, match="1/self is neither a file"):
+        with pytest.raises(
+            RepositoryError, match=r"1/self is neither a file nor a link to one$"
+        ):
             server.export_repository(circles / "out", ["m"])
         (circles / "m" / "1" / "self").unlink()
-        with pytest.raises(RepositoryError, match="up is a link to a folder above it"):
+        with pytest.raises(
+            RepositoryError, match=r"up is a link to a folder above it$"
+        ):
             server.define("m", times(3))
         (circles / "m" / "1" / "up").unlink()
         server.define("m", times(3))

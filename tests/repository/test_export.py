@@ -196,7 +196,12 @@ def test_a_broken_manifest_makes_everything_foreign(repository, target, text):
     (target / MANIFEST).write_text(text)
     (target / "a" / "1" / "model.py").write_text("changed")
 
-    with pytest.raises(RepositoryError, match="not written by an export"):
+    with pytest.raises(
+        RepositoryError,
+        match=r"not written by an export, or changed since\. Nothing "
+        r"was written\. Export elsewhere, move them away, or "
+        r"overwrite them with --force \(force=True\)\.$",
+    ):
         export(repository, target)
 
 
@@ -352,7 +357,11 @@ def test_models_are_not_exported_into_themselves(repository, inner):
     """They would be replaced by their own copies."""
     before = tree(repository.private_root)
 
-    with pytest.raises(RepositoryError, match="another folder"):
+    with pytest.raises(
+        RepositoryError,
+        match=r"another folder, or write what cells changed with "
+        r"--in-place \(in_place=True\)$",
+    ):
         export(repository, repository.private_root / inner)
     assert before == tree(repository.private_root)
 

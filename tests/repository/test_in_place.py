@@ -145,7 +145,9 @@ def test_a_file_that_cannot_be_replaced_restores_the_others(root, changed, monke
             super().apply()
 
     monkeypatch.setattr(in_place, "Swap", Failing)
-    with pytest.raises(RepositoryError, match="Input/output error; nothing was writ"):
+    with pytest.raises(
+        RepositoryError, match=r"Input/output error; nothing was written$"
+    ):
         write_back(changed)
     assert OLD == texts(root)
     assert not (root / "a" / "2").exists()

@@ -70,7 +70,11 @@ def test_a_server_cannot_be_pickled(use, server):
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_run_cannot_be_pickled(use, run):
     """The error names outputs and files as alternatives."""
-    with pytest.raises(TypeError, match="outputs can be, and"):
+    with pytest.raises(
+        TypeError,
+        match=r"outputs can be, and run\.save\('x\.blsrun'\) keeps all "
+        r"of it for blsnb\.load_run\('x\.blsrun'\)$",
+    ):
         use(run)
     assert [2, 4] == there(run.outputs)["Y"].tolist()
 

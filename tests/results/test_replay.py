@@ -267,7 +267,11 @@ def test_missing_inputs_are_not_taken_for_a_request_without_inputs():
     with Server(trace_level="timestamps") as server:
         server.define("double", DOUBLE, config=optional)
         run = server.infer("double", X)
-        with pytest.raises(TraceError, match=r"call 0 \(double\) cannot be replayed"):
+        with pytest.raises(
+            TraceError,
+            match=r"call 0 \(double\) cannot be replayed: its inputs were "
+            r"not recorded; at trace_level='tensors' they are$",
+        ):
             run.replay(0)
 
 
@@ -343,7 +347,7 @@ def test_a_call_of_another_run_is_an_error(run, server):
     """Calls are numbered in each run."""
     other = server.infer("outer", X)
 
-    with pytest.raises(TraceError, match="belongs to another run"):
+    with pytest.raises(TraceError, match=r"belongs to another run$"):
         run.replay(other.trace.spans[1])
 
 
@@ -363,7 +367,7 @@ def test_a_server_that_was_closed_replays_nothing():
 def test_a_run_of_a_file_is_replayed_on_a_given_server(run, server, tmp_path):
     """A loaded run belongs to no server."""
     loaded = load_run(run.save(tmp_path / "run.blsrun"))
-    with pytest.raises(TraceError, match=r"server=blsnb\.server\(\)"):
+    with pytest.raises(TraceError, match=r"server=blsnb\.server\(\)\)$"):
         loaded.replay(1)
 
     server.define("inner", TRIPLE, config=CONFIG)

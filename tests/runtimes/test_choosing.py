@@ -139,7 +139,7 @@ def test_where_a_device_is_needed_one_is_simulated(stub):
 
 def test_numpy_is_refused_where_a_device_is_needed():
     """The error lists runtimes with devices."""
-    with pytest.raises(ValueError, match="'auto', 'cupy' or 'simulated'"):
+    with pytest.raises(ValueError, match=r"'auto', 'cupy' or 'simulated'$"):
         choose("numpy", with_device=True)
 
 

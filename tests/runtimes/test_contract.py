@@ -23,7 +23,9 @@ class TestNumpy(RuntimeContract):
 
     def test_a_device_is_refused(self):
         """The text is that of Triton without a driver."""
-        with pytest.raises(DeviceError, match="Failed to get current CUDA device id"):
+        with pytest.raises(
+            DeviceError, match=r"Failed to get current CUDA device id\.$"
+        ):
             self.runtime.from_dlpack(simulated.asarray(FLOATS))
 
     def test_a_bare_capsule_of_a_device_is_refused(self):
@@ -59,7 +61,12 @@ class DeviceContract(RuntimeContract):
 
     def test_it_is_no_numpy_array(self):
         """What takes it for one is found at once."""
-        with pytest.raises(TypeError, match="Implicit conversion to a NumPy array"):
+        with pytest.raises(
+            TypeError,
+            match=r"Implicit conversion to a NumPy array is not allowed\. "
+            r"Please use `\.get\(\)` to construct a NumPy array "
+            r"explicitly\.$",
+        ):
             np.asarray(self.to_device(FLOATS).array)
 
     def test_a_consumer_never_reads_before_the_producer_is_done(self):

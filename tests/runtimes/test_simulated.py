@@ -42,7 +42,12 @@ def test_copies_are_counted():
 def test_numpy_does_not_read_it():
     """Conversion, operators and DLPack are refused."""
     array = asarray(ONES)
-    with pytest.raises(TypeError, match="Implicit conversion"):
+    with pytest.raises(
+        TypeError,
+        match=r"Implicit conversion to a NumPy array is not allowed\. "
+        r"Please use `\.get\(\)` to construct a NumPy array "
+        r"explicitly\.$",
+    ):
         np.asarray(array)
     with pytest.raises(TypeError):
         ONES + array

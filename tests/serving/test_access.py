@@ -106,14 +106,22 @@ def test_a_refusal_shows_the_value_and_the_option() -> None:
 @pytest.mark.parametrize("origin", ["*", "null", "localhost:8888", "http://h/path"])
 def test_what_is_not_an_origin_is_not_accepted(origin: str) -> None:
     """It could never match."""
-    with pytest.raises(ValueError, match="is not an origin"):
+    with pytest.raises(
+        ValueError,
+        match=r"is not an origin; expected scheme, host and port, such "
+        r"as 'http://localhost:8888'$",
+    ):
         Access(allow_origin=(origin,))
 
 
 @pytest.mark.parametrize("host", ["", "triton:8000", "http://triton", "a@b"])
 def test_what_is_not_a_host_name_is_not_accepted(host: str) -> None:
     """A port is not part of it."""
-    with pytest.raises(ValueError, match="is not a host name"):
+    with pytest.raises(
+        ValueError,
+        match=r"is not a host name; expected a name without a port, "
+        r"such as 'triton'$",
+    ):
         Access(allow_host=(host,))
 
 
@@ -121,7 +129,7 @@ def test_files_are_loaded_only_when_they_are_allowed() -> None:
     """Their code runs in this process."""
     Access().check_load({})
     Access(allow_load_files=True).check_load({"file:1/model.py": b""})
-    with pytest.raises(RequestError, match="--allow-load-files"):
+    with pytest.raises(RequestError, match=r"--allow-load-files$"):
         Access().check_load({"file:1/model.py": b""})
 
 

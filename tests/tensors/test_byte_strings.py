@@ -83,5 +83,5 @@ def test_a_truncated_length_is_refused():
 
 def test_a_truncated_element_is_refused_with_its_size():
     """Data that end inside an element are not BYTES data."""
-    with pytest.raises(ValueError, match="of 9 bytes has only 2 bytes left"):
+    with pytest.raises(ValueError, match=r"of 9 bytes has only 2 bytes left$"):
         byte_strings.unpack(b"\x09\x00\x00\x00ab")

@@ -95,7 +95,7 @@ def test_values_that_are_equal_in_the_configured_type_are_converted():
 
 def test_none_is_refused():
     """The error suggests leaving the input out."""
-    with pytest.raises(InputError, match="leave it out"):
+    with pytest.raises(InputError, match=r"leave it out, or give it a value$"):
         to_ref("X", None, FP32, 1)
 
 

@@ -235,7 +235,11 @@ def test_a_large_picture_keeps_its_proportions_and_averages():
 
 def test_a_tensor_without_a_pictures_shape_is_refused():
     """The error names tensor and shape."""
-    with pytest.raises(TraceError, match=r"'X' of shape \(4, 4\) is not a picture"):
+    with pytest.raises(
+        TraceError,
+        match=r"'X' of shape \(4, 4\) is not a picture; a picture ends "
+        r"in \(height, width, 1, 3 or 4\) or \(3, height, width\)$",
+    ):
         preview.image(ref(np.zeros((4, 4))))
 
 

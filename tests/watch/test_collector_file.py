@@ -69,5 +69,10 @@ def test_another_file_is_refused(tmp_path):
     """The text says which file is expected."""
     path = tmp_path / "notes.txt"
     path.write_text("hello\n")
-    with pytest.raises(TraceFileError, match="has no OpenTelemetry spans in JSON"):
+    with pytest.raises(
+        TraceFileError,
+        match=r"has no OpenTelemetry spans in JSON; expected the file "
+        r"of a Collector's file exporter with format: json and no "
+        r"compression$",
+    ):
         read(path)

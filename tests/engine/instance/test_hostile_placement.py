@@ -191,7 +191,9 @@ def test_without_a_device_one_is_simulated(server):
 def test_a_seed_is_a_number(seed):
     """Other values except None and False are refused."""
     assert parse_hostile(None) is parse_hostile(False) is None
-    with pytest.raises(ValueError, match="is not valid; expected a seed"):
+    with pytest.raises(
+        ValueError, match=r"is not valid; expected a seed, such as 7, or None$"
+    ):
         parse_hostile(seed)
 
 

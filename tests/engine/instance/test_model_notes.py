@@ -36,7 +36,9 @@ def test_a_method_that_is_nearly_a_hook_is_noted_once(server):
 def test_a_missing_execute_gets_a_suggestion(server):
     """The note accompanies Triton's error."""
     server.define("m", DOUBLE.replace("def execute", "def excute"), config=CONFIG)
-    with pytest.raises(InferenceError, match="does not implement `execute`") as caught:
+    with pytest.raises(
+        InferenceError, match=r"does not implement `execute` method\.$"
+    ) as caught:
         server.infer("m", X)
 
     [note] = caught.value.run.notes

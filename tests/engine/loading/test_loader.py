@@ -205,7 +205,7 @@ def test_a_model_without_execute_is_ready_and_fails(server):
     """It loads as on Triton, and each request reports the missing method."""
     server.define("model", "class TritonPythonModel: ...\n", config=CONFIG)
 
-    with pytest.raises(InferenceError, match="does not implement `execute` method"):
+    with pytest.raises(InferenceError, match=r"does not implement `execute` method\.$"):
         server.infer("model", X)
 
 

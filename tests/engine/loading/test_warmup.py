@@ -143,7 +143,7 @@ def test_a_warm_up_request_cannot_be_rescheduled(server, capsys):
         "pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)\nreturn [None]"
     )
     more = "sequence_batching { iterative_sequence: true }"
-    with pytest.raises(WouldHang, match="answer it in one execution"):
+    with pytest.raises(WouldHang, match=r"answer it in one execution\.$"):
         server.define("m", cell(execute), config=warmed(more=more))
 
 

@@ -118,7 +118,10 @@ def test_after_its_end_a_sequence_must_start_again(server):
     server.define("model", cell(SEES), config=sequences())
     ask(server, 7, flags=3)
 
-    with pytest.raises(InferenceError, match="must specify the START flag"):
+    with pytest.raises(
+        InferenceError,
+        match=r"must specify the START flag on the first request of the " r"sequence$",
+    ):
         ask(server, 7)
 
 
@@ -216,7 +219,10 @@ def test_an_idle_sequence_loses_its_slot(server):
     server.define("model", cell(SEES), config=sequences(settings))
     ask(server, 7, flags=1)
 
-    with pytest.raises(InferenceError, match="must specify the START flag"):
+    with pytest.raises(
+        InferenceError,
+        match=r"must specify the START flag on the first request of the " r"sequence$",
+    ):
         ask(server, 7)
 
 

@@ -82,7 +82,7 @@ def test_shutdown_ends_idle_threads(workers):
     workers.shutdown()
 
     assert not thread.is_alive()
-    with pytest.raises(RuntimeError, match="after shutdown"):
+    with pytest.raises(RuntimeError, match=r"after shutdown$"):
         workers.submit(abs, -1)
 
 

@@ -74,7 +74,9 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"member 'X' of .* is not an array"):
         row_source(path, ["X"])
     np.savez(path, X=3)
-    with pytest.raises(ValueError, match="is a single value"):
+    with pytest.raises(
+        ValueError, match=r"is a single value; expected an element for each row$"
+    ):
         row_source(path, ["X"])
 
 

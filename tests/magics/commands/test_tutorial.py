@@ -81,7 +81,7 @@ def test_an_installation_without_notebooks_is_an_error(tmp_path, monkeypatch):
     """A packager may have removed them."""
     monkeypatch.setattr(tutorial, "_SOURCES", (tmp_path,))
 
-    with pytest.raises(NotebookError, match="has no notebooks"):
+    with pytest.raises(NotebookError, match=r"has no notebooks$"):
         copy_notebooks(tmp_path / "to")
 
 

@@ -48,7 +48,7 @@ def test_without_tritonclient_the_error_says_what_to_install(
     monkeypatch.delitem(sys.modules, "tritonclient.grpc.model_config_pb2")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(ImportError, match=r'pip install "tritonclient\[grpc\]"'):
+    with pytest.raises(ImportError, match=r'pip install "tritonclient\[grpc\]"$'):
         schemas.schema.__wrapped__()
 
 

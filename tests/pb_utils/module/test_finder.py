@@ -57,7 +57,10 @@ def test_calls_of_models_are_refused_outside_of_them():
         model_name="m", inputs=[], requested_output_names=[]
     )
 
-    with pytest.raises(pb_utils.TritonModelException, match="BLS is only supported"):
+    with pytest.raises(
+        pb_utils.TritonModelException,
+        match=r"BLS is only supported during the 'execute' function\.$",
+    ):
         request.exec()
 
 

@@ -32,7 +32,7 @@ def test_a_model_inherits_the_settings_of_the_server() -> None:
 def test_levels_need_a_file() -> None:
     """Known levels are then reported in Triton's order."""
     change = {"trace_level": parse_levels(["TENSORS", "NOPE", "TIMESTAMPS"])}
-    with pytest.raises(RequestError, match="trace file name is not given"):
+    with pytest.raises(RequestError, match=r"trace file name is not given$"):
         TraceSettings().update(change)
 
     found = TraceSettings(TraceSetting(trace_file="f")).update(change)

@@ -193,5 +193,5 @@ def test_a_state_without_a_data_type_is_refused(data_type):
 
 def test_of_two_initial_states_none_is_taken():
     """Only one is allowed."""
-    with pytest.raises(ModelConfigError, match="Found '2' elements"):
+    with pytest.raises(ModelConfigError, match=r"Found '2' elements\.$"):
         states(state(initial=initial() + initial()))
