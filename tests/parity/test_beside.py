@@ -32,10 +32,20 @@ def test_equal_outcomes_agree(ours, address):
     assert "<Parity outer: 5 cases, no difference; 4 failed on both servers>" == repr(
         parity
     )
+    caption, *errors = str(parity).splitlines()
     assert (
         "outer on blsnb and Triton 2.51.0: 5 cases, no difference; "
         "4 failed on both servers"
-    ) == str(parity)
+    ) == caption
+    assert [
+        "case 2: INTERNAL: Failed to process the request(s) for model 'outer_0', "
+        "message: ValueError: one of 1",
+        "case 3: NOT_FOUND: two",
+        "case 4: INVALID_ARG: [request id: <id_unknown>] expected 1 inputs but got 0 "
+        "inputs for model 'outer'. Got input(s) [], but missing required input(s) "
+        "['X']. Please provide all required input(s).",
+        "case 5: NOT_FOUND: Request for unknown model: 'outer' version 7 is not found",
+    ] == errors
     assert ["all 40 the same"] == [each.verdict for each in parity.cases[0].checks]
     [code, text] = parity.cases[1].checks
     assert ("INTERNAL", "INTERNAL") == (code.actual, code.expected)
