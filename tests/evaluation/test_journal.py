@@ -134,7 +134,7 @@ def test_a_failed_write_leaves_whole_results(path, monkeypatch):
     """Later results follow the last whole ones."""
     with Journal(path, HEADER) as journal:
         journal.append([RowResult(0)])
-        file = journal._file
+        file, before = journal._file, path.read_bytes()
 
         class Full:
             def __getattr__(self, name):
@@ -147,6 +147,7 @@ def test_a_failed_write_leaves_whole_results(path, monkeypatch):
         monkeypatch.setattr(journal, "_file", Full())
         with pytest.raises(OSError, match=f"No space left on device: '{path}'"):
             journal.append([RowResult(1)])
+        assert before == path.read_bytes()
         monkeypatch.undo()
         journal.append([RowResult(2)])
 
