@@ -57,7 +57,6 @@ class AsyncRequests:
         self, request: ClientRequest, profile: bool = False
     ) -> AsyncIterator[Response]:
         """Start a request with any number of responses; see `ClientRequests.stream`."""
-        self._lifetime.check_process()
         stream = self._requests.stream(request, profile=profile)
         return async_responses(stream, self._callers)
 
