@@ -15,6 +15,10 @@ from blsnb.tensors.dtypes import BF16, BY_DATATYPE
 from blsnb.tensors.ref import TensorRef, freeze
 
 NAN, INF = float("nan"), float("inf")
+# Hypothesis rejects most of what it draws for floats of 16 bits.
+HALVES = st.sampled_from([0.0, -0.0, 1.0, INF, -INF, NAN]) | st.integers(0, 0xFFFF).map(
+    lambda bits: np.uint16(bits).view(np.float16).item()
+)
 
 
 def tensor(values, datatype="FP32", name="Y"):
@@ -38,10 +42,7 @@ def test_a_tensor_equals_itself(data):
 def test_the_largest_deviation_is_that_of_the_elements(data):
     """It equals that of a plain loop."""
     kind = data.draw(st.sampled_from(["FP16", "FP32", "FP64"]))
-    floats = st.lists(
-        st.tuples(*[st.floats(width=16, allow_subnormal=False)] * 2), min_size=1
-    )
-    pairs = data.draw(floats)
+    pairs = data.draw(st.lists(st.tuples(HALVES, HALVES), min_size=1))
     a, b = (tensor([pair[side] for pair in pairs], kind) for side in (0, 1))
     found = difference(a, b)
 
