@@ -71,8 +71,8 @@ def run(words: Sequence[str]) -> int:
     given = flags().parse_args(words)
     metrics = _metrics(given.metric)
     required = Requirements(
-        dict(_limit("--at-least", each) for each in given.at_least),
-        dict(_limit("--at-most", each) for each in given.at_most),
+        _limits("--at-least", given.at_least),
+        _limits("--at-most", given.at_most),
         given.max_failed,
     )
     try:
@@ -153,6 +153,15 @@ def _function(word: str) -> Callable[..., Any]:
     if not callable(function):
         raise CommandError(f"{word} is {function!r:.60}; expected a function")
     return function  # type: ignore[no-any-return]
+
+
+def _limits(option: str, words: Sequence[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, number in (_limit(option, word) for word in words):
+        if name in found:
+            raise CommandError(f"{option} has two limits of {name!r}; expected one")
+        found[name] = number
+    return found
 
 
 def _limit(option: str, word: str) -> tuple[str, float]:

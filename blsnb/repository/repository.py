@@ -30,6 +30,7 @@ _NAME = r"[^./\\\0][^/\\\0]*"
 """The name of a folder that is not hidden."""
 _MAX_NAME = 255
 """Maximum number of bytes of a folder's name."""
+_EXPECTED = f"UTF-8 text of at most {_MAX_NAME} bytes, no path, no leading dot"
 _SURROGATES = "[\ud800-\udfff]"
 """How Python represents bytes that are not UTF-8."""
 
@@ -137,10 +138,7 @@ class ModelRepository:
 
     def _advice_for(self, name: str) -> str:
         if not _is_name(name):
-            return (
-                "A model is named like its folder: UTF-8 text of at most 255 bytes, no "
-                "path, no leading dot."
-            )
+            return f"A model is named like its folder: {_EXPECTED}."
         for root in self.folders:
             if not os.path.isdir(root):
                 return f"The model repository {root} is gone."
@@ -159,8 +157,8 @@ class ModelRepository:
         """
         if not _is_name(name):
             raise RepositoryError(
-                f"{reprlib.repr(name)} cannot name a model: it must be a folder's "
-                f"name of at most {_MAX_NAME} bytes"
+                f"{reprlib.repr(name)} cannot name a model; expected a folder's name: "
+                f"{_EXPECTED}"
             )
         return ModelDirectory(self.private_root / name)
 

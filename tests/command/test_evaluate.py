@@ -161,6 +161,10 @@ def test_a_resumed_evaluation_executes_no_finished_row(folder, blsnb):
         (["rows.npz", "--metric", "measures_of_test:NUMBER"], "expected a function"),
         (["rows.npz", "--at-least", "right"], "expected METRIC=NUMBER, such as"),
         (["rows.npz", "--at-least", "right=1"], "there is no metric 'right'"),
+        (
+            ["rows.npz", "--at-most", "a=1", "--at-most", "a=2"],
+            "--at-most has two limits of 'a'; expected one",
+        ),
         (["rows.npz", "--batch", "0"], "batch=0 is not valid; expected 1 or more"),
         (["rows.npz", "--max-failed", "-1"], "max_failed=-1 is not valid"),
         (["rows.npz", "--at-least", "right=nan", "--metric", RIGHT], "'right' is nan"),

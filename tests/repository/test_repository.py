@@ -250,9 +250,13 @@ def test_a_link_in_the_place_of_a_file_is_replaced(repository, tmp_path):
 )
 def test_a_model_is_named_like_a_folder(repository, name):
     """Anything else is refused before it is written, and is no model."""
-    with pytest.raises(RepositoryError, match="cannot name a model"):
+    with pytest.raises(RepositoryError, match="cannot name a model") as raised:
         repository.private(name)
 
+    expected = (
+        "a folder's name: UTF-8 text of at most 255 bytes, no path, no leading dot"
+    )
+    assert str(raised.value).endswith(f" cannot name a model; expected {expected}")
     assert repository.directory(name) is None
 
 
