@@ -70,7 +70,7 @@ def _print_file(watch: Watch, chosen: Filter, given: argparse.Namespace) -> None
         print(tree(watch.run(given.run).trace))
         return
     found = watch.listing(chosen)
-    print("\n".join([f"{Path(given.file).name}: {found}", ""]))
+    print(f"{Path(given.file).name}: {found}. {watch.counts}.\n")
     print("\n".join(table(found.requests[:_MAX_SHOWN])))
     if len(found.requests) > _MAX_SHOWN:
         print(f"… {len(found.requests) - _MAX_SHOWN:,} more")

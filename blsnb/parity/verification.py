@@ -15,7 +15,12 @@ from blsnb.arguments import (
     check_text,
     check_type,
 )
-from blsnb.errors import RepositoryError, RequestInterrupted, TritonServerError
+from blsnb.errors import (
+    InputError,
+    RepositoryError,
+    RequestInterrupted,
+    TritonServerError,
+)
 from blsnb.files.interrupts import ended_once
 from blsnb.files.owned import OwnedFolder
 from blsnb.parity.agreement import Case
@@ -138,7 +143,7 @@ class Verification:
 
     def _compare(self, target: Target) -> Parity:
         self._refuse_standins([self._model_name])
-        messages = [self._client.message(each.request) for each in self._requests]
+        messages = [self._message(each) for each in self._requests]
         actual = self._send_here()
         called = [model.name for model in _models(actual)]
         self._refuse_standins(called)
@@ -151,6 +156,14 @@ class Verification:
             notes += self._release_note(version)
         self._report_share(1.0, "done")
         return Parity(self._model_name, f"Triton {version}", cases, tuple(notes))
+
+    def _message(self, named: NamedRequest) -> RequestMessage:
+        try:
+            return self._client.message(named.request)
+        except InputError as error:
+            if len(self._requests) == 1:
+                raise
+            raise InputError(f"{named.name}: {error}") from None
 
     def _refuse_standins(self, names: Iterable[str]) -> None:
         standins = self._client.standins()

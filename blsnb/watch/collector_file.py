@@ -25,8 +25,6 @@ class CollectorFile:
 
     def __init__(self, path: Path, store: SpanStore) -> None:
         self.path = path
-        self.skipped = 0
-        """Number of lines that are no export request, or too long."""
         self._store = store
         self._at = 0
         self._rest = bytearray()
@@ -69,7 +67,7 @@ class CollectorFile:
             line, self._rest = bytes(self._rest), bytearray()
             self._take(line)
         counts = self._store.counts
-        if self.skipped and not counts.received:
+        if counts.skipped and not counts.received:
             raise TraceFileError(
                 f"'{self.path}' has no OpenTelemetry spans in JSON; expected the file "
                 "of a Collector's file exporter with format: json and no compression"
@@ -90,12 +88,12 @@ class CollectorFile:
         if len(self._rest) > MAX_BODY_BYTES:
             self._rest.clear()
             self._in_long_line = True
-            self.skipped += 1
+            self._store.skip_line()
 
     def _take(self, line: bytes) -> None:
         try:
             decoded = decode_json(line)
         except (ReadLimitError, ValueError):
-            self.skipped += 1
+            self._store.skip_line()
         else:
             self._store.add(decoded.spans, decoded.rejected)

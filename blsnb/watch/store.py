@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from blsnb.otlp.assembly import Outline, assemble_one, outlines
 from blsnb.otlp.decoding import ReceivedSpan
+from blsnb.printable import counted
 from blsnb.trace.spans import Trace
 
 MAX_SPANS = 100_000
@@ -26,6 +27,8 @@ class StoreCounts(NamedTuple):
     kept: int = 0
     dropped: int = 0
     """Number of spans dropped because of a limit, the oldest first."""
+    skipped: int = 0
+    """Number of lines of a file that are no spans in JSON, or too long."""
 
     def __str__(self) -> str:
         text = f"{self.received:,} spans received"
@@ -33,6 +36,8 @@ class StoreCounts(NamedTuple):
             text += f", the oldest {self.dropped:,} dropped"
         if self.rejected:
             text += f", {self.rejected:,} malformed"
+        if self.skipped:
+            text += f", {counted(self.skipped, 'line')} skipped"
         return text
 
 
@@ -84,13 +89,18 @@ class SpanStore:
                 received += 1
                 kept += self._put(span)
             before = self._counts
-            self._counts = StoreCounts(
-                before.received + received,
-                before.rejected + rejected,
-                kept,
-                before.dropped,
+            self._counts = before._replace(
+                received=before.received + received,
+                rejected=before.rejected + rejected,
+                kept=kept,
             )
             self._drop()
+
+    def skip_line(self) -> None:
+        """Count a line of a file that is no spans in JSON, or too long."""
+        with self._lock:
+            skipped = self._counts.skipped + 1
+            self._counts = self._counts._replace(skipped=skipped)
 
     def _put(self, span: ReceivedSpan) -> int:
         """Keep a span; return by how many spans the store has grown."""

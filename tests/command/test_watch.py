@@ -37,9 +37,20 @@ def test_a_file_is_listed(blsnb):
     ended = blsnb("watch", GOLDEN)
     assert (0, "") == (ended.status, ended.stderr)
     title, _, head, *rows = ended.stdout.splitlines()
-    assert "triton_2.51.0.jsonl: 8 requests, slowest 183 ms (pipe)" == title
+    what = "8 requests, slowest 183 ms (pipe). 35 spans received."
+    assert f"triton_2.51.0.jsonl: {what}" == title
     assert "at" == head.split()[0]
     assert ["dec", "ens", "fail"] == [row.split()[1] for row in rows[:3]]
+
+
+def test_damaged_lines_of_a_file_are_counted(blsnb, tmp_path):
+    """Half a request looks like a whole one without them."""
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes(message(*request(1)) + b'\n{"resourceSpans": [{"scope\n')
+    ended = blsnb("watch", path)
+    title = ended.stdout.splitlines()[0]
+    what = "1 request, slowest 10 ns (m). 2 spans received, 1 line skipped."
+    assert f"cut.jsonl: {what}" == title
 
 
 def test_a_filter_selects_requests(blsnb):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from blsnb.errors import InputError
 from blsnb.parity import verification
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
@@ -45,6 +46,20 @@ class Silent:
         self.received.append(message.model_name)
         failure = ClientFailure(NO_RESPONSE, f"no response within {seconds:g} s")
         return ClientOutcome((ClientResponse(failure=failure),), 1)
+
+
+@pytest.mark.parametrize(("others", "name"), [(0, ""), (1, "case 2: ")])
+def test_an_input_that_does_not_convert_is_refused_with_its_case(
+    ours, monkeypatch, others, name
+):
+    """Neither server receives anything."""
+    silent = Silent()
+    monkeypatch.setattr(verification, "target_of", lambda *_, **__: silent)
+    cases = [{"inputs": {"X": [1.0]}}] * others + [{"inputs": {"X": ["one"]}}]
+    with pytest.raises(InputError, match=f"^{name}input 'X'"):
+        ours.compare("sine", cases=cases, target="grpc://imitated")
+
+    assert [] == silent.received
 
 
 def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):

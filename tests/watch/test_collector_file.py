@@ -60,9 +60,9 @@ def test_lines_that_are_no_spans_are_skipped(tmp_path, monkeypatch):
     path, store = tmp_path / "traces.json", SpanStore()
     lines = [b"{", b"x" * 5000, message(*request(1)), b'{"resourceMetrics": []}', b""]
     path.write_bytes(b"\n".join(lines))
-    file = CollectorFile(path, store)
-    file.read_whole()
-    assert (1, 2) == (len(store.outlines()), file.skipped)
+    CollectorFile(path, store).read_whole()
+    assert (1, 2) == (len(store.outlines()), store.counts.skipped)
+    assert "2 spans received, 2 lines skipped" == str(store.counts)
 
 
 def test_another_file_is_refused(tmp_path):

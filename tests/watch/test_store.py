@@ -6,7 +6,7 @@ from spans import GOLDEN, JSON, NAMES, message, model_span, request, span
 
 from blsnb.otlp import assembly
 from blsnb.otlp.decoding import ReceivedSpan, decode
-from blsnb.watch.store import SpanStore
+from blsnb.watch.store import SpanStore, StoreCounts
 
 
 def received(*spans: dict) -> list[ReceivedSpan]:
@@ -59,7 +59,7 @@ def test_the_oldest_requests_are_dropped_and_counted():
         store.add(received(*request(number, name=f"m{number}")))
 
     assert ["m3", "m4", "m5"] == models(store)
-    assert (10, 6, 4) == store.counts[:1] + store.counts[2:]
+    assert StoreCounts(received=10, kept=6, dropped=4) == store.counts
     assert "10 spans received, the oldest 4 dropped" == str(store.counts)
     [first, *_] = store.outlines()
     assert store.trace(first.run_id) is not None
