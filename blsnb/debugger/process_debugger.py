@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 _LOCK_TIMEOUT_S = 2.0
 _IS_OWN = "blsnb_stops"
 """Attribute that marks the function of `ProcessDebugger.on_stop`."""
+_NO_STEP = -1
 _OWN_MODULES = "blsnb"
 _FOLDER = f"{Path(__file__).parents[1]}/"
 _OWN_FILES = f"{_FOLDER}**"
@@ -38,10 +39,14 @@ class Stop(NamedTuple):
     frame: types.FrameType
     is_own: bool
     """Whether it stops by itself, and not because another thread has stopped."""
+    is_step: bool
+    """Whether a step ends here."""
     wait: Callable[[], object]
     """Waits until the thread continues."""
     skip: Callable[[], None]
     """Continues the thread's step without a stop."""
+    drop: Callable[[], None]
+    """Ends the thread's step without a stop."""
     end: Callable[[], None] = lambda: None
     """Lets all threads continue, without steps."""
 
@@ -178,6 +183,7 @@ class ProcessDebugger:
             threads = importlib.import_module("_pydevd_bundle.pydevd_thread_lifecycle")
             running, resume = constants.STATE_RUN, threads.resume_threads
             suspended = comm.CMD_THREAD_SUSPEND
+            steps = {vars(comm)[name] for name in dir(comm) if "CMD_STEP_" in name}
             wait = self.py_db.do_wait_suspend
             if hasattr(wait, _IS_OWN):
                 return
@@ -187,13 +193,20 @@ class ProcessDebugger:
                     thread.additional_info.pydev_state = running
                     resume("*", except_thread=thread)
 
+                def drop() -> None:
+                    thread.additional_info.pydev_step_cmd = _NO_STEP
+                    thread.additional_info.pydev_step_stop = None
+                    skip()
+
                 is_own = thread.stop_reason != suspended
                 around(
                     Stop(
                         frame,
                         is_own,
+                        thread.stop_reason in steps,
                         lambda: wait(thread, frame, *how, **options),
                         skip,
+                        drop,
                         lambda: resume("*"),
                     )
                 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +41,8 @@ class DebuggerSteps:
         self._parents: dict[int, types.FrameType] = {}
         """Frames of parents from which a step began, by the number of the child's
         execution."""
+        self._began: dict[int, Execution] = {}
+        """Execution in which each thread's step began, by the thread's number."""
 
     def request(self, command: str) -> str:
         """Note a request of the client that lets a thread continue.
@@ -83,12 +86,24 @@ class DebuggerSteps:
             return frame.f_lineno in self._statement
         return frame.f_back is stepped and _is_nested(frame)
 
+    def has_ended(self, stop: Stop) -> bool:
+        """Whether a stop ends a step that left its request by the end.
+
+        The step of a coroutine would go on in the next request of the thread.
+        """
+        began = self._began.get(threading.get_ident())
+        execution = execution_of(stop.frame)
+        if began is None or execution is None or execution is began:
+            return False
+        return stop.is_step and not _is_child(execution, began)
+
     def resumed(self, frame: types.FrameType) -> None:
         """Continue the requested step of a thread that was stopped in a frame."""
         if frame is not self._frame:
             return
         debugger, execution = attached(), execution_of(frame)
         command, self._command, self._frame = self._command, "", None
+        self._note_step(command, execution)
         if debugger is None or execution is None:
             return
         is_return = command == "stepOut" or frame.f_lineno == last_line(frame.f_code)
@@ -98,6 +113,13 @@ class DebuggerSteps:
             return
         if command in _INTO:
             self._step_in(debugger, frame, execution)
+
+    def _note_step(self, command: str, execution: Execution | None) -> None:
+        thread = threading.get_ident()
+        if command in _BACK and execution is not None:
+            self._began[thread] = execution
+        else:
+            self._began.pop(thread, None)
 
     def _step_out(self, debugger: ProcessDebugger, execution: Execution) -> bool:
         """Stop where the parent continues; return whether it has one."""
@@ -119,13 +141,10 @@ class DebuggerSteps:
         self, debugger: ProcessDebugger, parent: types.FrameType, execution: Execution
     ) -> None:
         self._stepped, self._statement = parent, statement_at(parent)
-        calls = {inflight.call for inflight in execution.inflights}
 
         def is_child(frame: types.FrameType) -> bool:
             found = execution_of(frame)
-            if found is None or not any(
-                _descends(each.call, calls) for each in found.inflights
-            ):
+            if found is None or not _is_child(found, execution):
                 return False
             while len(self._parents) >= _MAX_PARENTS:
                 self._parents.pop(next(iter(self._parents)))
@@ -148,6 +167,12 @@ def _executes(frame: types.FrameType, call: Call) -> bool:
     return execution is not None and any(
         each.call is call for each in execution.inflights
     )
+
+
+def _is_child(execution: Execution, parent: Execution) -> bool:
+    """Whether a call of an execution descends from one of another execution."""
+    calls = {inflight.call for inflight in parent.inflights}
+    return any(_descends(each.call, calls) for each in execution.inflights)
 
 
 def _descends(call: Call, ancestors: set[Call]) -> bool:

@@ -40,6 +40,11 @@ def reached() -> bool:
     return names["hit"]
 
 
+def stop_at(frame, *, is_own: bool) -> Stop:
+    """Return a stop that no step has led to."""
+    return Stop(frame, is_own, False, *[lambda: None] * 3)
+
+
 @pytest.fixture
 def debugger():
     fake = FakeDebugger()
@@ -65,10 +70,10 @@ def test_a_frame_that_is_not_wanted_continues(debugger):
 def test_a_thread_that_stops_late_with_another_leaves_its_step_alone(debugger):
     """The other thread has continued in the meantime, and its step is not over."""
     steps, frame = DebuggerSteps(), sys._getframe()
-    steps.stopped(Stop(frame, True, lambda: None, lambda: None))
+    steps.stopped(stop_at(frame, is_own=True))
     steps.resumed(frame)
     one_shot.arm(debugger, [(FILE, 1)], lambda frame: True)
-    steps.stopped(Stop(frame, False, lambda: None, lambda: None))
+    steps.stopped(stop_at(frame, is_own=False))
 
     assert [(FILE, 1)] == debugger.places
 
@@ -77,7 +82,7 @@ def test_the_next_request_at_a_stop_ends_the_earlier_step(debugger):
     """Its breakpoints would stop a thread that was meant to continue."""
     steps = DebuggerSteps()
     one_shot.arm(debugger, [(FILE, 1)], lambda frame: True)
-    steps.stopped(Stop(sys._getframe(), False, lambda: None, lambda: None))
+    steps.stopped(stop_at(sys._getframe(), is_own=False))
 
     assert "continue" == steps.request("continue")
     assert [] == debugger.places

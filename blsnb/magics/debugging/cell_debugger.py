@@ -138,6 +138,9 @@ class CellDebugger:
         if steps.passes(stop.frame):
             stop.skip()
             return
+        if steps.has_ended(stop):
+            stop.drop()
+            return
         self._try(lambda: steps.stopped(stop))
         CLOCK.pause()
         try:

@@ -62,3 +62,17 @@ def test_step_out_of_a_child_with_a_dot_returns_to_the_parent(off, child):
     assert (off.path_of(child), line_of(child, "self.factor)")) == inside
     assert off.path_of(AWAITING) == after[0]
     assert after[1] >= line_of(AWAITING, "await")
+
+
+@pytest.mark.parametrize("step", ["next", "stepIn"])
+def test_a_step_past_the_end_of_a_coroutine_ends_with_it(kernel, step):
+    """The next request of the thread stops at no line without a dot."""
+    cell = ASYNC.format(name="child")
+    kernel.run(cell)
+    kernel.set_dots(cell, line_of(cell, "return responses"))
+    request = kernel.start(run_of("child"))
+    thread = kernel.step(step, kernel.stop_of(request), request)
+    kernel.finish(thread, request)
+    kernel.set_dots(cell)
+
+    assert [] == kernel.stops_of(run_of("child"))
