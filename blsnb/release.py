@@ -31,7 +31,7 @@ def parse_release(text: str | None) -> tuple[int, int]:
 
 def _numbers(text: str) -> tuple[int, int]:
     year, _, month = text.partition(".")
-    if not (year.isdigit() and month.isdigit()):
+    if not (year.isdecimal() and month.isdecimal()):
         raise ValueError(
             f"triton_release={text!r} is not valid; expected a release such as '24.10'"
         )
