@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from blsnb.arguments import check_type, warn_user
 from blsnb.errors import TraceError
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.results.run import Run
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.spans import Span
@@ -45,12 +45,11 @@ class Recording(Sequence[Run]):
         """What the files lack, and what was redacted."""
 
     def __repr__(self) -> str:
-        counts = [f"{len(self):,} run{'' if len(self) == 1 else 's'}"]
+        counts = [counted(len(self), "run")]
         failed = sum(run.trace.error_count > 0 for run in self)
         counts += [f"{failed:,} failed"] * bool(failed)
-        counts += [f"{len(self.unattributed):,} unattributed BLS calls"] * bool(
-            self.unattributed
-        )
+        calls = len(self.unattributed)
+        counts += [counted(calls, "unattributed BLS call")] * bool(calls)
         models = ", ".join(dict.fromkeys(run.model_name for run in self))
         return printable(f"<Recording of {models or 'no model'}: {', '.join(counts)}>")
 

@@ -121,7 +121,11 @@ def test_requests_without_an_input_value_are_left_out(redacted):
     model = redacted[0].model_name
     count = len(redacted.filter(model))
 
-    with pytest.warns(UserWarning, match=f"^{count} of {count} requests of '{model}'"):
+    text = (
+        f"^{count} of {count} requests of '{model}' are left out: the value of an "
+        "input was not recorded$"
+    )
+    with pytest.warns(UserWarning, match=text):
         assert [] == redacted.rows(model)
 
 
