@@ -75,15 +75,13 @@ class Options:
             A setting of displays is not valid. Settings of the default server are
             checked when it starts.
         """
-        before = {name: getattr(self, name, None) for name in settings}
+        before = {name: vars(self)[name] for name in settings if name in vars(self)}
         try:
             for name, value in settings.items():
                 setattr(self, name, value)
             yield self
         finally:
-            for name, value in before.items():
-                if name in type(self).__dataclass_fields__:
-                    setattr(self, name, value)
+            vars(self).update(before)
 
 
 def _check(name: str, value: object) -> None:

@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,23 @@ from cells import CONFIG, DOUBLE
 
 import blsnb
 from blsnb import MissingOutputError, RepositoryError, Server
+from blsnb.arguments import (
+    bytes_of,
+    check_callable,
+    check_flags,
+    check_folders,
+    check_mapping,
+    check_names,
+    check_numbers,
+    check_text,
+    check_whole,
+    did_you_mean,
+    is_http_url,
+    names_advice,
+    several,
+    version_of,
+    warn_user,
+)
 from blsnb.recorder.recording import Recording
 from blsnb.results.run import Run
 from blsnb.serving import serve
@@ -639,3 +657,100 @@ def test_the_options_of_a_request_are_in_the_signature(function):
 
     assert {"outputs", "parameters", "timeout_us", "client_timeout_s"} <= names
     assert "options" not in names
+
+
+CHECKED = [
+    (lambda: check_flags(n=2), "n=2", "True or False"),
+    (lambda: check_flags(n=None), "n=None", "True or False"),
+    (lambda: check_numbers(2, n=1.5), "n=1.5", "2 or more"),
+    (lambda: check_numbers(2, n=float("nan")), "n=nan", "2 or more"),
+    (lambda: check_numbers(n=-1), "n=-1", "0 or more"),
+    (lambda: check_numbers(2, n=True), "n=True", "a number of 2 or more"),
+    (lambda: check_numbers(2, n="3"), "n='3'", "a number of 2 or more"),
+    (lambda: check_whole(3, n=3.5), "n=3.5", "a whole number of 3 or more"),
+    (lambda: check_whole(3, n=2), "n=2", "3 or more"),
+    (lambda: bytes_of(n=True), "n=True", "a number, or None"),
+    (lambda: bytes_of(n=1.5), "n=1.5", "a number, or None"),
+    (lambda: version_of(True), "version=True", "a version number, such as 1"),
+    (lambda: version_of(1.0), "version=1.0", "a version number, such as 1"),
+    (lambda: check_names(n="ab"), "n='ab'", "a list of names"),
+    (lambda: check_names(n=b"ab"), "n=b'ab'", "a list of names"),
+    (lambda: check_names(n=["a", 5]), "n=['a', 5]", "a list of names"),
+    (lambda: check_folders(n=b"a"), "n=b'a'", "a folder, or a list of folders"),
+    (lambda: check_folders(n=["a", 5]), "n=['a', 5]", "a folder, or a list of folders"),
+    (lambda: check_mapping(n=[]), "n=[]", "a dict"),
+    (lambda: check_callable(n=5), "n=5", "a function"),
+    (lambda: check_text(n=5), "n=5", "a string"),
+]
+
+
+@pytest.mark.parametrize(("check", "found", "expected"), CHECKED)
+def test_a_check_names_what_was_found_and_expected(check, found, expected):
+    """A number below a minimum has a valid type."""
+    with pytest.raises((TypeError, ValueError)) as refused:
+        check()
+    assert f"{found} is not valid; expected {expected}" == str(refused.value)
+    is_type = not expected[0].isdigit()
+    assert (TypeError if is_type else ValueError) is refused.type
+
+
+def test_what_a_check_expects_passes_it():
+    """None is a default, and numbers of NumPy are numbers."""
+    check_flags(a=0, b=True, c=np.True_, d=1.0)
+    check_numbers(2, a=2, b=2.5, c=np.float32(3))
+    check_numbers(a=0)
+    check_whole(3, a=3, b=1e9)
+    check_names(a=None, b=["a"], c=np.array(["a"]), d=())
+    check_folders(a=None, b="a", c=Path(), d=["a", Path()])
+    check_mapping(a=None, b={})
+    check_callable(a=None, b=len)
+
+    assert (None, 4_000_000_000) == (bytes_of(n=None), bytes_of(n=4e9))
+    assert (-1, 3) == (version_of(-1), version_of(np.int64(3)))
+    assert ([3], [1, 2.5]) == (
+        several(np.int64(3)),
+        several(iter([1, np.float64(2.5)])),
+    )
+    assert [int, float] == [type(each) for each in several([np.int64(1), 2.5])]
+
+
+def test_a_similar_name_is_found_in_any_case():
+    """A name is not similar to itself."""
+    assert "Did you mean 'IMAGE'?" == did_you_mean("imag", ["X", "IMAGE"])
+    assert ["", ""] == [did_you_mean("a", ["a"]), did_you_mean("a", ["xyz"])]
+    assert "Did you mean 'X'? Its inputs are: X, Y." == (
+        names_advice("x", "inputs", ["X", "Y"])
+    )
+    assert "Its inputs are: X." == names_advice("other", "inputs", ["X"])
+
+
+@pytest.mark.parametrize(
+    ("url", "is_one"),
+    [
+        ("http://a", True),
+        ("https://a:1/v1", True),
+        ("http://[::1]:4318", True),
+        ("ftp://a", False),
+        ("a:4318", False),
+        ("http://", False),
+        ("http://a:0", False),
+        ("http://a:x", False),
+        ("http://[", False),
+    ],
+)
+def test_a_url_of_http_has_a_host(url, is_one):
+    """Clients cannot connect to port 0."""
+    assert is_one is is_http_url(url)
+
+
+def test_a_warning_shows_the_line_of_the_user():
+    """That is the line which called the package, however deep it warns."""
+    user = {"__name__": "notebook"}
+    inner = {"__name__": "blsnb.inner", "warn_user": warn_user}
+    exec(compile("def warn():\n    warn_user('text')", "inner.py", "exec"), inner)
+    exec(compile("def outer(warn):\n    warn()", "outer.py", "exec"), inner)
+    code = compile("\n\nouter(warn)", "user.py", "exec")
+    with pytest.warns(UserWarning, match="^text$") as caught:
+        exec(code, user | {name: inner[name] for name in ("outer", "warn")})
+
+    assert [("user.py", 3)] == [(each.filename, each.lineno) for each in caught]
