@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from asserting import some
 from cells import CONFIG, DOUBLE, cell
 
 import blsnb
@@ -107,7 +108,7 @@ def test_rows_of_a_model_without_requests_are_refused(runs):
         "none": Recording([]),
         "breaks, double": Recording(runs),
     }
-    for known, recording in texts.items():
+    for known, recording in some(texts.items()):
         with pytest.raises(TraceError) as refused:
             recording.rows("other")
         text = "the recording has no request of model 'other'; it has those of: "
