@@ -218,8 +218,6 @@ def _attributes(facts: Json) -> list[Json]:
 
 def _value(value: Any) -> Json:
     match value:
-        case bool():
-            return {"boolValue": value}
         case int():
             return {"intValue": str(value)}
         case bytes():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from spans import JSON, assemble, message, model_span, request, span
 
+from blsnb.otlp import assembly
 from blsnb.otlp.assembly import (
     CIRCLE,
     NO_VALUES,
@@ -160,3 +161,29 @@ def test_models_beyond_the_limit_are_one(monkeypatch):
     assert ["m1", "m2", *["further models"] * 2] == [
         each.name for each in models_of(trace)
     ]
+
+
+def test_calls_beyond_the_limit_are_counted(monkeypatch):
+    """A shorter trace is whole."""
+    spans = received(*(model_span(1, n, n - 1) for n in (1, 2, 3)))
+    remarks = []
+    for limit in (2, 4):
+        monkeypatch.setattr(assembly, "_MAX_CALLS", limit)
+        [trace] = assemble(spans)
+        remarks.append((len(trace.spans), trace.remarks))
+
+    assert [
+        (2, (NO_VALUES, "The first 2 calls of 3 spans are shown.")),
+        (3, (NO_VALUES,)),
+    ] == remarks
+
+
+def test_a_trace_has_the_context_of_its_client():
+    """Its id is that of the topmost span that arrived."""
+    [trace] = assemble(received(model_span(1, 3, 2) | {"traceState": "a=b"}))
+
+    ids = f"{1:032x}", f"{3:016x}"
+    assert "-".join(ids) == trace.run_id
+    assert (ids[0], f"{2:016x}", "a=b") == trace.context
+    assert (0, 0) == trace.clock
+    assert [0] == [each.id for each in trace.spans]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,15 @@ import pytest
 from asserting import some
 from cells import CONFIG, DOUBLE, cell
 from collector import Collector, collecting
-from spans import assemble
+from spans import GOLDEN, NAMES, assemble, message, model_span, span
 
 from blsnb import CollectorError, InferenceError, Run, Server, TraceError, load_trace
-from blsnb.otlp.decoding import decode
-from blsnb.trace.facts import TraceContext
+from blsnb.otlp import protobuf_form
+from blsnb.otlp.decoding import decode, decode_document
+from blsnb.otlp.encoding import document, spans_of
+from blsnb.otlp.sending import endpoint_of
+from blsnb.trace.facts import ClockReading, TraceContext
 
-GOLDEN = Path(__file__).parent / "golden" / "triton_2.51.0.jsonl"
 TRACE_FILE = GOLDEN.parents[2] / "trace" / "golden" / "bls_trace_example.json"
 X = {"X": np.array([1, 2], np.float32)}
 PIPE = cell("""
@@ -65,14 +68,20 @@ def parsed(body: bytes, content_type: str) -> list[Any]:
 
 
 def tree_of(spans: list[Any]) -> list[tuple[Any, ...]]:
-    """Return names, parents, attributes and events, without ids and times."""
+    """Return names, parents, attributes and events, without ids and times.
+
+    The ids of calls in attributes are numbers that a server counts.
+    """
     names = {span.span_id: span.name for span in spans}
     return [
         (
             span.name,
             names.get(span.parent_span_id, ""),
             span.kind,
-            [(a.key, a.value.WhichOneof("value")) for a in span.attributes],
+            [
+                (a.key, a.value.int_value or a.value.string_value)
+                for a in span.attributes
+            ],
             [event.name for event in span.events],
         )
         for span in spans
@@ -93,6 +102,64 @@ def test_spans_have_the_names_and_the_tree_of_the_real_server(run, collector, fo
     assert real == ours
 
 
+def without_counters(tree: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return a tree without the ids of calls, which a server counts from its start."""
+    return [
+        (*row[:3], [a for a in row[3] if not a[0].startswith("triton.trace_")], row[4])
+        for row in tree
+    ]
+
+
+@pytest.mark.parametrize("line", range(len(NAMES)))
+def test_spans_of_the_real_server_are_sent_on_as_they_were_received(line):
+    """With the times of its end points, which are events of the request."""
+    whole = GOLDEN.read_bytes().splitlines()[line]
+    [trace] = assemble(decode(whole, TYPES["json"]).spans)
+    sent = document(spans_of(trace, ClockReading(0, 0)))
+
+    real, ours = (
+        parsed(each, TYPES["json"]) for each in (whole, json.dumps(sent).encode())
+    )
+    assert without_counters(tree_of(real)) == without_counters(tree_of(ours))
+    assert [
+        [(event.name, event.time_unix_nano) for event in span.events] for span in real
+    ] == [
+        [(event.name, event.time_unix_nano) for event in span.events] for span in ours
+    ]
+
+
+def test_spans_of_other_programs_have_no_facts_of_a_model():
+    """They are those between a client's request and that of a model."""
+    other = {"name": "gateway", "status": {"code": 2, "message": "late"}}
+    spans = decode(message(span(1, 1, **other), model_span(1, 2, 1)), TYPES["json"])
+    [trace] = assemble(spans.spans)
+    found = spans_of(trace, ClockReading(0, 0))
+
+    assert ["m", "gateway", "InferRequest"] == [each["name"] for each in found]
+    assert [2, 0, 1] == [len(each["events"]) for each in found]
+    assert [True, False, False] == ["attributes" in each for each in found]
+    assert {"message": "late", "code": 2} == found[1]["status"]
+
+
+def test_messages_name_the_service_as_the_real_server_does(run, collector):
+    """Only the library that sent them is blsnb."""
+    run.export_otlp(collector.url)
+    real = json.loads(GOLDEN.read_text().splitlines()[0])["resourceSpans"][0]
+    [ours] = json.loads(collector.received[0].body)["resourceSpans"]
+
+    def attributes(resource):
+        found = resource["resource"]["attributes"]
+        return {each["key"]: each["value"]["stringValue"] for each in found}
+
+    assert attributes(real) | {
+        "telemetry.sdk.version": metadata.version("blsnb"),
+        "telemetry.sdk.name": "blsnb",
+        "telemetry.sdk.language": "python",
+    } == attributes(ours)
+    assert list(attributes(real)) == list(attributes(ours))
+    assert real["scopeSpans"][0]["scope"] == ours["scopeSpans"][0]["scope"]
+
+
 @pytest.mark.parametrize("format", ["json", "protobuf"])
 def test_times_are_those_of_the_run(run, collector, format):
     """They are the time of day, and differ from the run's by no nanosecond."""
@@ -105,12 +172,12 @@ def test_times_are_those_of_the_run(run, collector, format):
     sent = {span.name: span for span in spans if span.name != "compute"}
     offset_ns = sent["pipe"].start_time_unix_nano - root.request_start_ns
     assert abs(sent["pipe"].start_time_unix_nano - began_ns) < 1000
-    for span in (root, child, fail):
-        name = run.trace.models[span.model].name
+    for call in (root, child, fail):
+        name = run.trace.models[call.model].name
         times = [(e.name, e.time_unix_nano - offset_ns) for e in sent[name].events]
-        known = dict(span.events)
+        known = dict(call.events)
         assert [(str(n), known[n]) for n in known if str(n) in dict(times)] == times
-        assert span.request_end_ns == sent[name].end_time_unix_nano - offset_ns
+        assert call.request_end_ns == sent[name].end_time_unix_nano - offset_ns
 
 
 @pytest.mark.parametrize("format", ["json", "protobuf"])
@@ -155,6 +222,29 @@ def test_tensors_are_sent_on_request_only(run, collector):
         received.shape,
         bytes(received.data),
     )
+
+
+def test_a_tensor_is_an_event_of_its_call(run):
+    """An input when it is queued, an output when it is computed."""
+    [sent] = [
+        span
+        for span in spans_of(run.trace, ClockReading(0, 0), tensors=True)
+        if span["name"] == "pipe"
+    ]
+    root, facts = run.trace.spans[0], {"datatype": "FP32", "byte_size": 8}
+    [*_, queued, answered] = (
+        decode_document({"resourceSpans": [{"scopeSpans": [{"spans": [sent]}]}]})
+        .spans[0]
+        .events
+    )
+
+    for event, name, ns, tensor, values in (
+        (queued, "TENSOR_QUEUE_INPUT", root.queue_start_ns, "X", [1, 2]),
+        (answered, "TENSOR_BACKEND_OUTPUT", root.compute_output_start_ns, "Y", [2, 4]),
+    ):
+        facts |= {"name": tensor, "shape": [2], "data": np.float32(values).tobytes()}
+        expected = {f"triton.tensor.{key}": value for key, value in facts.items()}
+        assert (name, ns, expected) == event
 
 
 SIZES = {
@@ -238,11 +328,6 @@ def test_a_long_run_is_sent_in_messages_of_512_spans(server, collector):
 
 def test_a_context_of_a_client_is_kept(run):
     """The spans belong to its trace, and the request's is below its span."""
-    from dataclasses import replace
-
-    from blsnb.otlp.encoding import document, spans_of
-    from blsnb.trace.facts import ClockReading
-
     context = TraceContext("a" * 32, "b" * 16, "vendor=1")
     trace = replace(run.trace, context=context)
     spans = spans_of(trace, ClockReading(0, 1 << 60))
@@ -256,21 +341,53 @@ def test_a_context_of_a_client_is_kept(run):
 
 def test_a_collector_that_refuses_is_an_error_with_its_answer(run, collector):
     """HTTP errors and rejected spans name the address and the reason."""
-    collector.status, collector.answer = 503, b"too busy"
-    with pytest.raises(CollectorError, match="refuses the spans: HTTP 503 too busy"):
-        run.export_otlp(collector.url)
-    collector.status = 200
-    collector.answer = b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}'
-    with pytest.raises(CollectorError, match="refuses 2 spans: no"):
-        run.export_otlp(collector.url)
+    partial = b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"%b"}}'
+    for status, answer, text in (
+        (503, b"too busy", "refuses the spans: HTTP 503 too busy"),
+        (503, b"", "refuses the spans: HTTP 503 Service Unavailable"),
+        (503, b"a" * 300, f"refuses the spans: HTTP 503 {'a' * 200}"),
+        (200, partial % b"no", "refuses 2 spans: no"),
+        (200, partial % (b"a" * 300), f"refuses 2 spans: {'a' * 200}"),
+    ):
+        collector.status, collector.answer = status, answer
+        with pytest.raises(CollectorError) as refused:
+            run.export_otlp(collector.url)
+        assert f"{collector.url}/v1/traces {text}" == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"{}", b"\x12\x00", b"[]", b'{"partialSuccess":null}']
+)
+def test_an_answer_without_rejected_spans_is_a_success(run, collector, answer):
+    """A Collector may answer with nothing, or in protobuf."""
+    collector.answer = answer
+
+    assert 7 == run.export_otlp(collector.url)
 
 
 def test_nothing_that_listens_is_an_error_with_the_address(run, collector):
     """The text says what to check."""
     with collecting() as gone:
         url = gone.url
-    with pytest.raises(CollectorError, match=f"{url}/v1/traces does not respond"):
+    with pytest.raises(CollectorError) as refused:
         run.export_otlp(url)
+    assert (
+        f"{url}/v1/traces does not respond: [Errno 111] Connection refused. Check that "
+        "a Collector listens there."
+    ) == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("http://a:1", "http://a:1/v1/traces"),
+        ("https://a/", "https://a/v1/traces"),
+        ("http://a/in?k=1", "http://a/in?k=1"),
+    ],
+)
+def test_a_url_without_a_path_gets_the_usual_one(url, endpoint):
+    """Another path is that of a Collector behind a proxy."""
+    assert endpoint == endpoint_of(url)
 
 
 @pytest.mark.parametrize(
@@ -278,13 +395,18 @@ def test_nothing_that_listens_is_an_error_with_the_address(run, collector):
 )
 def test_an_invalid_url_is_an_error(run, url):
     """The text has the value, and an example."""
-    with pytest.raises(ValueError, match="is not valid; expected a URL such as"):
+    with pytest.raises(ValueError, match=r"^url=") as refused:
         run.export_otlp(url)
+    assert (
+        f"url={url!r} is not valid; expected a URL such as "
+        "'http://127.0.0.1:4318/v1/traces'"
+    ) == str(refused.value)
 
 
 def test_an_unknown_format_is_an_error(run):
     """The text has the value and the two formats."""
-    with pytest.raises(ValueError, match="'grpc' is not valid; expected 'json' or"):
+    text = "^format='grpc' is not valid; expected 'json' or 'protobuf'$"
+    with pytest.raises(ValueError, match=text):
         run.export_otlp("http://127.0.0.1:1", format="grpc")
 
 
@@ -305,3 +427,24 @@ def test_a_trace_file_without_the_time_of_day_is_refused(collector):
         r"\.blsrun$",
     ):
         run.export_otlp(collector.url)
+
+
+def test_a_body_that_is_no_protobuf_is_refused():
+    """The text has the reason of the package."""
+    with pytest.raises(ValueError, match=r"^the body is not an OTLP export request: ."):
+        decode(b"\xff", TYPES["protobuf"])
+    assert ([], 0) == decode(b"", TYPES["protobuf"])
+
+
+def test_an_answer_as_protobuf_has_the_rejected_spans():
+    """Senders read their number and the reason."""
+    from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+
+    partial = {"rejectedSpans": "3", "errorMessage": "no"}
+    body = protobuf_form.answer({"partialSuccess": partial})
+    found = trace_service_pb2.ExportTraceServiceResponse.FromString(body)
+
+    assert (3, "no") == (
+        found.partial_success.rejected_spans,
+        found.partial_success.error_message,
+    )
