@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+from reviewed import reviewed
 
 from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.graph import GraphCall, GraphModel, Measured, ModelGraph
@@ -91,3 +94,35 @@ def test_a_missing_model_is_a_fault_of_its_own():
     assert ["m", "python"] == texts[:2]
     assert ["gone", "no such model", "1"] == texts[2:5]
     assert ["name", "undecided"] == texts[5:7]
+
+
+def test_the_picture_is_the_reviewed_one():
+    """``BLSNB_WRITE_GOLDEN=1`` writes the file anew."""
+    models = (
+        GraphModel("first", "ensemble", file="models/a b/config.pbtxt"),
+        GraphModel("second<b>", "python", 3, file="m/1/model.py"),
+        GraphModel("third", "onnxruntime"),
+        GraphModel("gone", "missing"),
+        GraphModel("args[0]", "undecided"),
+    )
+    calls = (
+        GraphCall(0, 1, ("step 1",)),
+        GraphCall(1, 2, ("model.py:3",), is_async=True, is_stream=True),
+        GraphCall(1, 3, ("model.py:4",)),
+        GraphCall(1, 4, ("model.py:5",)),
+    )
+    run = Measured(
+        {"first": 1, "second<b>": 2, "third": 4},
+        {"second<b>": 1500.0, "third": 20.0},
+        {("first", "second<b>"): 2, ("second<b>", "third"): 4},
+    )
+    found = (Finding("second<b>", "fails", "model.py:3"),)
+    pages = [
+        page(ModelGraph(models, calls, found)),
+        page(ModelGraph(models, calls, found, run)),
+        page(ModelGraph(models[:3], (), found)),
+        draw(ModelGraph(models, calls), 400, has_legend=False).svg,
+    ]
+    text = "\n".join(pages).replace("><", ">\n<") + "\n"
+
+    assert reviewed(Path(__file__).parent / "golden" / "picture.html", text) == text

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from reviewed import reviewed
 
 from blsnb.parity import page, picture
 from blsnb.parity.agreement import Case
@@ -34,6 +39,7 @@ def parity(*pairs) -> Parity:
     return Parity("model $x$", "Triton 2.51.0", tuple(cases), ("a note",))
 
 
+GOLDEN = Path(__file__).parent / "golden"
 SAME = outcome([1, 2]), outcome([1, 2], duration_ns=9_000_000)
 MOVED = outcome(np.zeros(500)), outcome(np.eye(500)[77])
 
@@ -41,6 +47,64 @@ MOVED = outcome(np.zeros(500)), outcome(np.eye(500)[77])
 def texts(figure) -> list[str]:
     """Return the texts of a figure."""
     return [each.get_text() for each in figure.texts]
+
+
+def described(figure) -> Iterator[str]:
+    """Yield what a figure consists of, with places in pixels."""
+    width, height = figure.get_size_inches() * figure.dpi
+    yield f"{width:.0f} x {height:.0f} on {to_hex(figure.get_facecolor())}"
+    for each in figure.texts:
+        x, y = each.get_position()
+        yield (
+            f"{x * width:.0f} {(1 - y) * height:.0f} {each.get_fontsize():g} "
+            f"{each.get_fontweight()} {each.get_color()} {each.get_text()}"
+        )
+    for axes in figure.axes:
+        left, bottom, wide, high = axes.get_position().bounds
+        top = (1 - bottom - high) * height
+        box = f"{left * width:.0f} {top:.0f} {wide * width:.0f} x {high * height:.0f}"
+        edges = {to_hex(each.get_edgecolor()) for each in axes.spines.values()}
+        ticks = f"{len(axes.get_xticks())} {len(axes.get_yticks())} ticks"
+        yield f"axes {box} {', '.join(edges)} {ticks} margins {axes.margins()}"
+        for bar in axes.patches:
+            numbers = bar.get_y(), bar.get_height(), bar.get_width()
+            limits = *axes.get_xlim(), *axes.get_ylim()
+            place, within = (
+                " ".join(f"{each:g}" for each in found) for found in (numbers, limits)
+            )
+            colour = to_hex(bar.get_facecolor(), keep_alpha=True)
+            yield f"  bar {place} {colour} within {within}"
+        for line in axes.lines:
+            points = [
+                f"{n:g}:{value:g}"
+                for n, value in zip(line.get_xdata(), line.get_ydata(), strict=True)
+            ]
+            style = f"{line.get_marker()} {line.get_markersize():g}"
+            shown = points if len(points) < 5 else [points[0], "...", points[-1]]
+            yield (
+                f"  line {line.get_color()} {line.get_linewidth():g} "
+                f"{line.get_linestyle()} {style}: {len(points)} {' '.join(shown)}"
+            )
+
+
+def test_the_picture_is_the_reviewed_one():
+    """``BLSNB_WRITE_GOLDEN=1`` writes the file anew."""
+    streams = [outcome(*[[n, n + add] for n in range(9)]) for add in (0, 1)]
+    pairs = (
+        SAME,
+        MOVED,
+        (outcome("boom"), outcome("boom")),
+        (outcome("boom"), outcome([1.5, np.nan])),
+        (streams[0], streams[0]),
+        (streams[0], streams[1]),
+        (outcome([1.0, np.inf]), outcome([1.0, 2.0])),
+        (outcome(np.arange(40)), outcome(np.arange(40))),
+    )
+    text = "\n".join(described(parity(*pairs).plot())) + "\n"
+    text += "\n".join(described(parity(pairs[2], pairs[7]).plot())) + "\n"
+    found = GOLDEN / "picture.txt"
+
+    assert reviewed(found, text) == text
 
 
 def test_the_picture_has_a_line_for_each_part():
