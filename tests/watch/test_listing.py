@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 from blsnb.otlp.assembly import Outline
 from blsnb.watch.listing import Filter, listing, table
@@ -48,8 +49,26 @@ def test_the_slowest_can_come_first():
 def test_a_table_has_equal_columns():
     """A plus marks requests of which spans are missing; names are made printable."""
     odd = QUICK._replace(model="a\x1b[31m" + "b" * 100)
-    head, *lines = table([odd, OLD])
-    assert head.startswith("at ")
-    assert "\x1b" not in "".join(lines)
-    assert "1+" in lines[1]
-    assert ["at", "model", "request", "time", "calls", "errors"] == head.split()
+    exact = SLOW._replace(model="c" * 40, start_ns=SECOND + 1_999_999)
+    at, second = (
+        time.strftime("%H:%M:%S", time.localtime(seconds)) for seconds in (20, 1)
+    )
+    shortened = "a␛[31m" + "b" * 33 + "…"
+
+    assert [
+        f"at            model{' ' * 37}request   time  calls  errors",
+        f"{at}.000  {shortened}  a-1       1 ms      1",
+        f"{second}.000  classify{' ' * 34}a-3       2 ms     1+       1",
+        f"{second}.001  {'c' * 40}  b-2      50 ms      3",
+    ] == table([odd, OLD, exact])
+    assert [f"{second}.000  classify  a-3  2 ms  1+  1"] == table([OLD], head=False)
+    assert [] == table([], head=False)
+
+
+def test_the_rate_is_that_of_the_last_ten_seconds():
+    """A request that began ten seconds ago is in it no more."""
+    edge = QUICK._replace(start_ns=11 * SECOND)
+    later = QUICK._replace(start_ns=11 * SECOND + 1)
+
+    assert 0.1 == listing([edge, later, OLD], Filter(), 21 * SECOND).per_second
+    assert "0 requests, 0 requests/s" == str(listing([], Filter(), 21 * SECOND))
