@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,11 @@ from blsnb.benchmark.level import Load
 
 MS = 1_000_000
 SECOND = Load(1.0, 1000)
+RATES = "is not valid; expected requests per second, more than 0 and at most 100,000"
+EQUAL = (
+    "arrivals has no two different times in the duration; expected seconds, such as "
+    "[0.0, 0.2, 0.25]"
+)
 
 
 def test_constant_arrivals_are_even():
@@ -59,30 +66,50 @@ def test_without_a_rate_the_loop_is_closed():
 @pytest.mark.parametrize(
     ("rate", "arrivals", "text"),
     [
-        ([0], "poisson", "rate=0 is not valid; expected requests per second"),
-        ([], "poisson", r"rate=\[\] is not valid"),
-        ([float("nan")], "poisson", "rate=nan is not valid"),
-        ([1e6], "constant", "rate=1000000.0 is not valid"),
-        ([1], "even", "arrivals='even' is not valid; expected 'poisson', 'constant'"),
-        (None, [1.0], "no two different times"),
-        (None, [1.0, 1.0], "no two different times"),
-        (None, [1.0, 5.0], "no two different times"),
+        ([0], "poisson", f"rate=0 {RATES}"),
+        ([], "poisson", f"rate=[] {RATES}"),
+        ([float("nan")], "poisson", f"rate=nan {RATES}"),
+        ([100_000.5], "constant", f"rate=100000.5 {RATES}"),
+        (
+            [1],
+            "even",
+            "arrivals='even' is not valid; expected 'poisson', 'constant' or a list of "
+            "seconds",
+        ),
+        (None, [], EQUAL),
+        (None, [1.0], EQUAL),
+        (None, [1.0, 1.0], EQUAL),
+        (None, [1.0, 5.0], EQUAL),
+        (None, [1.0, float("nan")], EQUAL),
     ],
 )
 def test_invalid_loads_are_refused(rate, arrivals, text):
     """The text has the value and what was expected."""
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(ValueError, match=r".") as refused:
         open_levels(rate, arrivals, SECOND, 0)
+    assert text == str(refused.value)
+
+
+def test_the_largest_rate_is_valid():
+    """A level has one request at least."""
+    [most] = open_levels(100_000, "constant", Load(0.001, 1000), 0)
+    [least] = open_levels([0.5], "constant", SECOND, 0)
+
+    assert (100_000.0, 100) == (most.rate, len(most.times_ns))
+    assert ([0], 2.0) == (least.times_ns, least.window_s)
 
 
 @pytest.mark.parametrize("rate", [["50"], [True], [None]])
 def test_a_rate_of_another_type_is_refused(rate):
     """The text names the type."""
-    with pytest.raises(TypeError, match="rate"):
+    text = rf"^rate={rate[0]!r} is not valid; expected numbers of requests per second$"
+    with pytest.raises(TypeError, match=text):
         open_levels(rate, "poisson", SECOND, 0)
 
 
 def test_arrivals_of_another_type_are_refused():
     """A number is neither a kind nor a list."""
-    with pytest.raises(TypeError, match="expected a list of seconds"):
-        open_levels(None, 5, SECOND, 0)
+    for arrivals in (5, [True], ["1"]):
+        text = f"arrivals={arrivals!r} is not valid; expected a list of seconds"
+        with pytest.raises(TypeError, match=f"^{re.escape(text)}$"):
+            open_levels(None, arrivals, SECOND, 0)

@@ -75,15 +75,78 @@ def test_a_stream_has_the_time_to_its_first_response():
     head, [cells] = bench.table()
     assert "5 ms" == cells[head.index("first p50")]
     assert "10 ms" == cells[head.index("p50")]
-    assert "latency to the last response" in bench.caption
+    caption = "m: closed loop, latency to the last response, trace level off"
+    assert caption == bench.caption
 
 
 def test_unanswered_requests_are_listed_with_the_errors():
     """They are in no other number."""
     left = row(1, 0)._replace(unfinished=3)
+    text = "3 unanswered at the end of their level, and not counted"
 
-    [text] = Bench("m", "off", False, (left,)).errors
-    assert text.startswith("3 unanswered at the end of their level")
+    assert [text] == Bench("m", "off", False, (left,)).errors
+
+
+def test_an_open_loop_has_its_rates_and_their_errors():
+    """The number of clients is that of the requests in flight."""
+    held = row(3, 4)._replace(
+        rate=400.0, sent_rate=400.0, p50_error_us=100.0, p99_error_us=2000.0
+    )
+    late = row(1200, 1)._replace(rate=1500.5, sent_rate=99.5, growth=1001)
+    rows = (held, late)
+    bench = Bench("m", "off", True, rows, left_out=(2e3, 2500.0), arrivals="poisson")
+
+    assert (
+        "m: open loop, poisson arrivals, latency from intended times, latency to the "
+        "last response, trace level off"
+    ) == bench.caption
+    assert "<Bench m: 5 requests, 400/s>" == repr(bench)
+    head, lines = bench.table()
+    assert (
+        *("wanted/s", "sent/s", "requests/s", "p50", "p90", "p95", "p99"),
+        *("first p50", "first p99", "in flight"),
+        *("queue", "compute", "batch", "requests", "failed"),
+    ) == head
+    first = ("400", "400", "400", "10 ms ± 100 µs", "10 ms", "10 ms", "10 ms ± 2 ms")
+    last = ("1,500", "99.5", "100", *["10 ms"] * 4)
+    assert [
+        (*first, "-", "-", "3", *"---", "4", "0"),
+        (*last, "-", "-", "1,200", *"---", "1", "0"),
+    ] == lines
+    assert [
+        "1500.5 requests/s were not held: 99.5/s were sent, 100/s were answered, and "
+        "1,001 more were in flight at the end",
+        "not measured, as a lower rate was not held: 2000, 2500",
+    ] == bench.errors
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_held"),
+    [
+        ({}, True),
+        ({"growth": 10}, True),
+        ({"growth": 11}, False),
+        ({"rate": 1000.0, "sent_rate": 1000.0, "growth": 50}, True),
+        ({"rate": 1000.0, "sent_rate": 1000.0, "growth": 51}, False),
+        ({"sent_rate": 98.0}, True),
+        ({"sent_rate": 97.9}, False),
+        ({"unsent": 1}, False),
+    ],
+)
+def test_a_rate_is_held_if_requests_are_sent_and_answered(changed, is_held):
+    """A few may pile up by chance: ten, or one in twenty."""
+    sent = row(1, 1)._replace(rate=100.0, sent_rate=100.0, duration_s=1.0)
+
+    assert is_held is sent._replace(**changed).is_held
+
+
+def test_the_most_frequent_error_is_the_first():
+    """Of all levels together."""
+    rows = [row(1, 0, error=text) for text in ("b", "a", "a")]
+
+    assert ["2 failed: a", "1 failed: b"] == Bench(
+        "m", "off", False, tuple(rows)
+    ).errors
 
 
 def test_rows_are_plain_data():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.benchmark.sample import Sample
-from blsnb.benchmark.samples import NOTHING, Counts, row_of
+from blsnb.benchmark.sample import Sample, Sending
+from blsnb.benchmark.samples import NOTHING, Counts, open_row_of, row_of
 
 US = 1_000
 
@@ -101,6 +101,55 @@ def test_a_reloaded_model_counts_from_its_load():
     after = counts((3, 30 * US), (3, 60 * US), _1=3)
 
     assert after == after.since(before)
+
+
+def test_an_open_loop_leaves_out_the_requests_of_its_warm_up():
+    """One that began when the warm-up ended is measured."""
+    sending = Sending(sent=30, window_s=0.25, peak=7, growth=2, warm_ns=5, unsent=1)
+    found = [Sample(began, 0, began + 4 * US) for began in (4, 5, 6)]
+    row = open_row_of(50, found, NOTHING, sending, stream=False, unfinished=3)
+
+    assert (7, 2, 3) == (row.concurrency, row.requests, row.unfinished)
+    assert (50.0, 120.0, 2, 1) == (row.rate, row.sent_rate, row.growth, row.unsent)
+    assert math.isnan(row.p50_error_us)
+    none = open_row_of(50, [], NOTHING, Sending(), stream=False)
+    assert (0.0, 0, 0) == (none.sent_rate, none.concurrency, none.unfinished)
+
+
+def test_errors_of_percentiles_are_those_of_ten_blocks():
+    """With fewer than five requests in a block they are not known."""
+    times = np.array([n // 5 * 10 for n in range(50)])
+    found = [Sample(n, 0, n + int(time) * US) for n, time in enumerate(times)]
+    whole, less = (
+        open_row_of(1, each, NOTHING, Sending(), stream=False)
+        for each in (found, found[1:])
+    )
+
+    # Each block has one latency: 0, 10, ... 90 µs.
+    expected = 2.262 * np.std(range(0, 100, 10), ddof=1) / math.sqrt(10)
+    assert pytest.approx(expected) == whole.p50_error_us == whole.p99_error_us
+    assert [True, True] == [*map(math.isnan, (less.p50_error_us, less.p99_error_us))]
+
+
+def test_counters_are_those_of_tritons_statistics():
+    """Each phase has a number and a sum."""
+    names = ("queue", "compute_input", "compute_infer", "compute_output")
+    stats = {
+        name: {"count": str(number), "ns": number * 10}
+        for number, name in enumerate((*names, "success"))
+    }
+    found = Counts.of({"inference_stats": stats}, {4: 2})
+
+    assert (
+        {name: (number, number * 10) for number, name in enumerate(names)},
+        {4: 2},
+    ) == found
+    row = row_of(1, samples(1), found, stream=False)
+    assert (0.01, 0.01, 0.01) == (
+        row.compute_input_us,
+        row.compute_infer_us,
+        row.compute_output_us,
+    )
 
 
 @pytest.mark.parametrize("stream", [False, True])
