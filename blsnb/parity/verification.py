@@ -40,6 +40,7 @@ from blsnb.parity.triton.outcome import (
 )
 from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.printable import counted
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.events import ModelInfo
 
@@ -225,7 +226,10 @@ class Verification:
         count = len(self._requests) - sent
         if not count:
             return []
-        return [f"{count:,} further cases were not sent to the real server"]
+        further = counted(count, "further case")
+        return [
+            f"{further} {'was' if count == 1 else 'were'} not sent to the real server"
+        ]
 
     def _release_note(self, version: str) -> list[str]:
         ours = self._client.settings.release

@@ -115,7 +115,7 @@ def test_a_hang_agrees_with_a_missing_response(ours, address):
         check.agrees,
         check.verdict,
     )
-    assert ["1 further cases were not sent to the real server"] == list(parity.notes)
+    assert ["1 further case was not sent to the real server"] == list(parity.notes)
 
 
 def test_a_response_after_the_time_limit_is_a_difference(ours, address):

@@ -138,11 +138,92 @@ def test_a_hang_on_both_servers_agrees():
         failed(NO_RESPONSE, "no response in 1 s"),
     )
     answered = outcome(response(Y=[1]))
+    other = failed("INTERNAL", "oh")
 
-    pairs = [(hang, silence), (hang, answered), (answered, silence)]
-    assert [[("response", True)], [("response", False)], [("response", False)]] == [
-        [each[:2] for each in found(*pair)] for pair in pairs
+    pairs = [(hang, silence), (hang, answered), (answered, silence), (other, silence)]
+    never = "no response in 1 s"
+    assert [
+        (
+            "[WouldHang] waits",
+            never,
+            "the real server never responds, as blsnb reports",
+            True,
+        ),
+        ("[WouldHang] waits", "a response", "only the real server responds", False),
+        ("a response", never, "only blsnb responds", False),
+        ("[INTERNAL] oh", never, "only blsnb responds", False),
+    ] == [
+        (each.actual, each.expected, each.verdict, each.agrees)
+        for pair in pairs
+        for each in check(*pair)
     ]
+    assert {"response"} == {each.what for pair in pairs for each in check(*pair)}
+
+
+def test_a_check_is_one_line():
+    """Its repr has the part and the verdict."""
+    ours, theirs = (outcome(response(Y=[n], Z=[1])) for n in (1, 2))
+
+    assert [
+        "<DIFFERENT Y: 1 of 1 differ, most by 1 at [0]>",
+        "<same Z: the same>",
+    ] == [repr(each) for each in check(ours, theirs)]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.float32(1.5), "FP32[]: 1.5"),
+        ([1, 2, 3], "INT64[3]: 1, 2, 3"),
+        ([1, 2, 3, 4], "INT64[4]"),
+        (np.zeros((0, 2), bool), "BOOL[0, 2]: no elements"),
+        ([b"a\xff"], "BYTES[1]: 'a\\\\xff'"),
+        ([b"a" * 58], f"BYTES[1]: '{'a' * 58}'"),
+        ([b"a" * 59], f"BYTES[1]: '{'a' * 58}…"),
+    ],
+)
+def test_a_value_is_described_with_its_type_and_shape(value, text):
+    """A few elements are shown, and the beginning of a long one."""
+    [only] = check(outcome(response(Y=value)), outcome(response(Y=value)))
+
+    assert (text, text) == (only.actual, only.expected)
+
+
+def test_the_differing_element_of_a_large_tensor_is_described():
+    """With its index."""
+    ours, theirs = (
+        outcome(response(Y=np.float64([[1, 2], [3, last]]))) for last in (4, 4.5)
+    )
+    [only] = check(ours, theirs)
+
+    assert ("FP64[2, 2]: [1, 1] = 4.0", "FP64[2, 2]: [1, 1] = 4.5") == (
+        only.actual,
+        only.expected,
+    )
+
+
+def test_a_response_without_outputs_is_compared_by_its_fields():
+    """Parameters are sorted."""
+    ours = outcome(ClientResponse(parameters={"b": 1, "a": "x"}), ClientResponse())
+    theirs = outcome(ClientResponse(), ClientResponse(final=False))
+
+    assert [
+        ("response 1: parameters", "a='x', b=1", "", "different"),
+        ("response 1: outputs", "none", "none", "the same"),
+        ("response 2: final flag", "True", "False", "different"),
+        ("response 2: outputs", "none", "none", "the same"),
+    ] == [
+        (each.what, each.actual, each.expected, each.verdict)
+        for each in check(ours, theirs)
+    ]
+
+
+def test_the_order_of_responses_has_the_first_that_moved():
+    """Equal responses are matched one by one."""
+    one, two = response(Y=[1]), response(Y=[2])
+    [order] = check(outcome(one, one, two), outcome(two, one, one))
+
+    assert ("response 1", "response 2") == (order.actual, order.expected)
 
 
 def test_a_different_order_of_responses_is_one_difference():

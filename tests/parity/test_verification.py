@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from blsnb.errors import InputError
+from blsnb.errors import InputError, RepositoryError
 from blsnb.parity import verification
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
@@ -67,12 +68,57 @@ def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
     silent = Silent()
     monkeypatch.setattr(verification, "target_of", lambda *_, **__: silent)
     cases = [{"inputs": {"X": [number]}} for number in (1.0, 2.0, 3.0)]
-    parity = ours.compare("sine", cases=cases, target="grpc://imitated", timeout_s=5)
+    steps = []
+    how = {"target": "grpc://imitated", "timeout_s": 5}
+    parity = ours.compare(
+        "sine", cases=cases, progress=lambda *step: steps.append(step), **how
+    )
 
     assert ["sine"] == silent.received
-    assert ["2 further cases were not sent to the real server"] == list(parity.notes)
+    assert ("2 further cases were not sent to the real server",) == parity.notes
     [case] = parity.cases
     assert ["no response within 5 s"] == [each.expected for each in case.checks]
+
+    assert [
+        (0.0, "case 1 of 3, on blsnb"),
+        (1 / 9, "case 2 of 3, on blsnb"),
+        (2 / 9, "case 3 of 3, on blsnb"),
+        (3 / 9, "case 1 of 3, on the real server"),
+        (1.0, "done"),
+    ] == steps
+    assert "case 1" == case.name
+    one = ours.compare("sine", cases=cases[:2], **how)
+    assert ("1 further case was not sent to the real server",) == one.notes
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "text"),
+    [
+        (
+            {"model_name": "other"},
+            RepositoryError,
+            "there is no model 'other'; there are: ",
+        ),
+        ({"model_name": 5}, TypeError, "model_name=5 is not valid; expected a string"),
+        ({"target": 5}, TypeError, "target=5 is not valid; expected a string"),
+        ({"inputs": 5}, TypeError, "inputs=5 is not valid; expected a dict"),
+        (
+            {"cases": 5},
+            TypeError,
+            "cases=5 is not valid; expected a file, or a list of requests",
+        ),
+        ({"atol": -1}, ValueError, "atol=-1 is not valid; expected 0 or more"),
+        ({"rtol": -1}, ValueError, "rtol=-1 is not valid; expected 0 or more"),
+        ({"timeout_s": -1}, ValueError, "timeout_s=-1 is not valid; expected 0 or"),
+        ({"install": 5}, TypeError, "install=5 is not valid; expected True or False"),
+        ({"progress": 5}, TypeError, "progress=5 is not valid; expected a function"),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_sent(ours, changed, error, text):
+    """An unknown model is refused with the known ones."""
+    arguments = {"model_name": "sine", "target": "grpc://a:1", **changed}
+    with pytest.raises(error, match=f"^{re.escape(text)}"):
+        ours.compare(arguments.pop("model_name"), **arguments)
 
 
 @pytest.mark.parametrize(
