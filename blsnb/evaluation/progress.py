@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from blsnb.printable import rounded
+
 _SILENT_S = 0.5
 """Seconds before progress is shown: shorter evaluations show only their result."""
 _WIDTH = 79
@@ -43,7 +45,7 @@ class Progress(NamedTuple):
         executed = self.done - self.stored
         rate = executed / self.elapsed_s if self.elapsed_s > 0 else 0.0
         total = "" if self.total is None else f" of {self.total:,}"
-        said = [f"{self.done:,}{total} rows", f"{rate_text(rate)}/s"]
+        said = [f"{self.done:,}{total} rows", f"{rounded(rate)}/s"]
         if self.total and rate and self.done < self.total:
             said.append(f"{_duration((self.total - self.done) / rate)} left")
         if self.failed:
@@ -135,11 +137,6 @@ class ShownProgress:
         """Leave the last text."""
         if self._shown is not None:
             self._shown.end()
-
-
-def rate_text(rate: float) -> str:
-    """Return a number of rows per second as text."""
-    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def _duration(seconds: float) -> str:

@@ -7,9 +7,9 @@ import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 
 from blsnb import Server
-from blsnb.evaluation.progress import rate_text
 from blsnb.evaluation.result.page import page_of
 from blsnb.parts.server_parts import parts_of
+from blsnb.printable import rounded
 
 ROWS = [{"X": np.full(1, n, np.float32), "label": 2 * n} for n in range(6)]
 METRICS = {"right": lambda row, outputs: outputs["Y"][0] == row["label"]}
@@ -71,7 +71,7 @@ def test_finished_rows_are_not_executed_again(server, path):
     resumed = server.evaluate("outer", ROWS, resume=path)
     assert 4 == resumed.stored
     took, before = page_of(resumed).facts[2:]
-    assert took.endswith(f", {rate_text(2 / resumed.duration_s)} rows/s")
+    assert took.endswith(f", {rounded(2 / resumed.duration_s)} rows/s")
     assert "4 executed before" == before
     found = server.evaluate("outer", ROWS, resume=path, metrics=METRICS)
 

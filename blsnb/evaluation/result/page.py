@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blsnb.evaluation.progress import rate_text
-from blsnb.printable import counted
+from blsnb.printable import counted, rounded
 from blsnb.views.evaluations.histogram import Distribution
 from blsnb.views.evaluations.page import EvaluationPage, Table
 from blsnb.views.format import time
@@ -41,7 +40,7 @@ def _facts(evaluation: Evaluation) -> Iterator[str]:
     yield f"{len(evaluation.errors):,} failed" if evaluation.errors else "none failed"
     if evaluation.duration_s > 0:
         rate = (len(evaluation) - evaluation.stored) / evaluation.duration_s
-        yield f"{time(evaluation.duration_s * 1e6)}, {rate_text(rate)} rows/s"
+        yield f"{time(evaluation.duration_s * 1e6)}, {rounded(rate)} rows/s"
     if evaluation.stored:
         yield f"{evaluation.stored:,} executed before"
     if evaluation.interrupted:
