@@ -26,7 +26,7 @@ from blsnb.files.owned import OwnedFolder
 from blsnb.parity.agreement import Case
 from blsnb.parity.blsnb_client import BlsnbClient
 from blsnb.parity.cases import Cases, NamedRequest, requests_of
-from blsnb.parity.checks import EXACT, check
+from blsnb.parity.checks import check
 from blsnb.parity.parity import Parity
 from blsnb.parity.real_run import real_run
 from blsnb.parity.targets import Target, target_of
@@ -112,10 +112,10 @@ class Verification:
         model_name: str,
         requests: Sequence[NamedRequest],
         *,
-        tolerance: Tolerance = EXACT,
-        timeout_s: float = 60.0,
-        may_install: bool = False,
-        progress: Progress | None = None,
+        tolerance: Tolerance,
+        timeout_s: float,
+        may_install: bool,
+        progress: Progress | None,
     ) -> None:
         self._client = client
         self._model_name = model_name

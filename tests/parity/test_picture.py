@@ -195,6 +195,31 @@ def test_every_outcome_can_be_drawn(pair):
     assert not found.agree
 
 
+def test_the_table_is_open_if_there_are_differences(monkeypatch):
+    """Lines of a text remain, and long texts are cut."""
+    monkeypatch.setattr(page, "_MAX_TEXT", 8)
+    style = 'style="text-align:left;vertical-align:top;white-space:pre-wrap"'
+    cells = (
+        *("case", "part", "blsnb", "Triton", ""),
+        *("case 1", "error co…", "INTERNAL", "INTERNAL", "= the sa…"),
+        *("case 1", "error te…", "a&lt;<br>bcdef", "a&lt;<br>bcdef…", "≠ differ…"),
+    )
+    tags = ["th"] * 5 + ["td"] * 10
+    rows = [
+        f"<{tag} {style}>{cell}</{tag}>" for tag, cell in zip(tags, cells, strict=True)
+    ]
+    found = parity((outcome("a<\nbcdef"), outcome("a<\nbcdefgh")))
+    html = page.html(found)
+
+    assert [
+        f"<details open><summary>All compared parts</summary><table><thead><tr>"
+        f"{''.join(rows[:5])}</tr></thead><tbody><tr>{''.join(rows[5:10])}</tr><tr>"
+        f"{''.join(rows[10:])}</tr></tbody></table></details>"
+    ] == [html[html.index("<details") : html.index("</details>") + 10]]
+    assert "<details><summary>All compared parts" in page.html(parity(SAME))
+    assert "<p><small>a note</small></p><details" in html
+
+
 def test_a_saved_page_contains_the_table(tmp_path):
     """The page needs no kernel and no network."""
     found = parity(SAME, MOVED)
