@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import json
 import sys
 from collections.abc import Iterator
 
@@ -59,8 +60,6 @@ def test_json_is_kept(receiver, store):
 
 def test_protobuf_is_kept(receiver, store):
     """As Collectors send it, compressed too."""
-    import json
-
     body = protobuf_form.encode(json.loads(BODY))
     assert (200, b"") == post(receiver, body, Content_Type=PROTOBUF)
     packed = gzip.compress(body)
@@ -140,19 +139,52 @@ def test_many_small_values_are_refused_before_they_are_parsed(receiver, monkeypa
 
 
 def test_bodies_of_all_requests_share_a_limit(receiver, store, monkeypatch):
-    """Beyond it the sender has to try again."""
-    monkeypatch.setattr(receivers, "_MAX_HELD_BYTES", 100)
-    assert 503 == post(receiver)[0]
-    monkeypatch.setattr(receivers, "_MAX_HELD_BYTES", 100_000)
-    assert 200 == post(receiver)[0]
+    """Beyond it the sender has to try again; what was answered is held no more."""
+    statuses = []
+    for limit in (100, len(BODY), len(BODY), len(BODY) - 1, len(BODY)):
+        monkeypatch.setattr(receivers, "_MAX_HELD_BYTES", limit)
+        statuses.append(post(receiver)[0])
+
+    assert [503, 200, 200, 503, 200] == statuses
 
 
 def test_malformed_spans_are_counted(receiver, store):
     """The others are kept; the answer says how many were rejected."""
     bad = [span(1, 5) | {"traceId": wrong} for wrong in ("", "0" * 32, "xyz", 7)]
     status, text = post(receiver, message(*request(1), *bad))
-    assert (200, True) == (status, b'"rejectedSpans": "4"' in text)
+    reason = "a span needs valid ids and times"
+    assert 200 == status
+    assert {
+        "partialSuccess": {"rejectedSpans": "4", "errorMessage": reason}
+    } == json.loads(text)
     assert (2, 4) == (store.counts.received, store.counts.rejected)
+
+    one = protobuf_form.encode(json.loads(message(span(1, 5) | {"traceId": "0" * 32})))
+    status, body = post(receiver, one, Content_Type=PROTOBUF)
+    assert (
+        200,
+        protobuf_form.answer(
+            json.loads(text)
+            | {"partialSuccess": {"rejectedSpans": "1", "errorMessage": reason}}
+        ),
+    ) == (status, body)
+    assert "2 spans received, 5 malformed" == str(store.counts)
+
+
+def test_a_refusal_has_its_reason_and_may_be_logged(receiver, caplog):
+    """A type that is not supported is a mistake in the settings of the sender."""
+    text = (
+        "Content-Type 'text/plain' is not supported; expected application/json or "
+        "application/x-protobuf"
+    )
+    assert (415, text.encode()) == post(receiver, Content_Type="text/plain")
+    assert [f"a request with spans was refused: {text}"] == caplog.messages
+
+    packed = gzip.compress(BODY)[:-9]
+    assert (400, b"the request is not complete gzip data") == post(
+        receiver, packed, Content_Encoding="gzip"
+    )
+    assert 1 == len(caplog.messages)
 
 
 def test_other_paths_and_methods_are_refused(receiver):

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import ipywidgets
 import pytest
 import waiting
-from spans import JSON, message, request
+from spans import JSON, message, model_span, request
 
+from blsnb.errors import TraceError
 from blsnb.otlp.decoding import decode
 from blsnb.views.live.request_list import MAX_ROWS
 from blsnb.watch.store import SpanStore
-from blsnb.watch.watch import Watch, receive
+from blsnb.watch.watch import BATCH_DELAY_MS, Watch, receive, server_flags
 
 
 @pytest.fixture
@@ -45,6 +46,60 @@ def listed(watch: Watch) -> list[ipywidgets.Button]:
     buttons = watch.widget()._buttons
     seen = [each for each in buttons if each.layout.display != "none"]
     return sorted(seen, key=lambda each: int(each.layout.order))
+
+
+def test_a_request_is_found_by_its_id(watch, store):
+    """The newest one, or the one with a run's id."""
+    add(store, 1, name="old", request_id="same")
+    add(store, 2, name="new", request_id="same")
+
+    newest, oldest = watch.requests
+    assert [newest.run_id, newest.run_id, oldest.run_id] == [
+        watch.run(each).trace.run_id for each in ("same", newest.run_id, oldest.run_id)
+    ]
+    assert ["new", "old"] == [run.model_name for run in watch.runs]
+    with pytest.raises(TraceError) as refused:
+        watch.run("other")
+    assert (
+        "no request with id 'other' was received, or it is no longer kept (4 spans "
+        "received)"
+    ) == str(refused.value)
+
+
+def test_rows_can_be_in_the_order_of_their_durations(watch, store):
+    """A row of a request that was dropped says so."""
+    add(store, 1, name="slow")
+    store.add(
+        decode(
+            message(model_span(2, 30, name="quick") | {"endTimeUnixNano": "31"}), JSON
+        ).spans
+    )
+    orders = {
+        by_time: [line.split()[1] for _, line in watch._rows("", "", 0.0, by_time)[2]]
+        for by_time in (False, True)
+    }
+
+    assert {False: ["quick", "slow"], True: ["slow", "quick"]} == orders
+    summary, head, _ = watch._rows("", "", 0.0, False)
+    text = "2 requests, 0 requests/s, slowest 10 ns (slow). 3 spans received."
+    assert (text, "at") == (summary, head.split()[0])
+    gone = watch._document("0-0")
+    assert {"text/plain": "This request is no longer kept."} == gone
+
+
+def test_a_server_sends_its_spans_with_these_arguments():
+    """A batch is sent after half a second."""
+    settings = (
+        "mode=opentelemetry",
+        "rate=1",
+        "level=TIMESTAMPS",
+        "opentelemetry,url=http://a:1/v1/traces",
+        f"opentelemetry,bsp_schedule_delay={BATCH_DELAY_MS}",
+    )
+
+    assert [f"--trace-config={each}" for each in settings] == (
+        server_flags("http://a:1/v1/traces")
+    )
 
 
 def test_new_requests_appear(watch, store):
