@@ -13,6 +13,7 @@ import pytest
 from cells import CONFIG, DOUBLE
 
 from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.samples import NOTHING, row_of
 from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.planning.calibration import (
     HERE,
@@ -22,7 +23,7 @@ from blsnb.planning.calibration import (
     Reproduction,
 )
 from blsnb.planning.options import options
-from blsnb.planning.plans.check import Check
+from blsnb.planning.plans.check import Check, Checked
 from blsnb.planning.plans.planner import planned
 
 from .configs import MS, config, waits
@@ -128,6 +129,41 @@ def test_a_measurement_without_answers_leaves_the_median_of_the_others():
     assert ["12 ms", "12 ms"] == [rows[0][3], rows[2][3]]
     assert "12 ms, no answers" == rows[0][5]
     assert repr(answering) == repr(check)
+
+
+def measured(ms: int, is_held: bool = True, error: str = ""):
+    """Return a measurement of an open loop whose requests took this long."""
+    found = [Sample(0, ms * MS, ms * MS, error=error)]
+    rate = 1000 / ms
+    row = row_of(1, found, NOTHING, stream=False)
+    return row._replace(rate=rate, sent_rate=rate if is_held else 0.0)
+
+
+def test_a_check_is_a_table_of_both():
+    """A rate is held if most of its measurements are; the errors are counted."""
+    first = Checked(50.0, 11_000.0, 20_000.0, tuple(map(measured, (12, 8, 10))))
+    late = measured(10, is_held=False)
+    failed = measured(10, error="no memory")
+    half = Checked(1234.5, 9_000.0, 9_000.0, (late, measured(10)))
+    most = Checked(60.0, 10_000.0, 10_000.0, (late, measured(10), measured(10)))
+    none = Checked(70.0, 1.0, 1.0, (failed,))
+    found = Check(plan_of(), (first, half, most, none), ("A remark.",))
+
+    assert (
+        "m, measured for a process for each instance; the calibration reproduces its "
+        "own measurements within 4%"
+    ) == found.caption
+    assert [
+        ("50/s", "p50", "11 ms ± 4%", "10 ms", "+10.0%", "8 ms, 10 ms, 12 ms"),
+        ("50/s", "p99", "20 ms ± 4%", "10 ms", "+100.0%", "8 ms, 10 ms, 12 ms"),
+        ("1234.5/s (not held)", "p50", "9 ms ± 4%", "10 ms", "-10.0%", "10 ms, 10 ms"),
+        ("1234.5/s (not held)", "p99", "9 ms ± 4%", "10 ms", "-10.0%", "10 ms, 10 ms"),
+    ] == found.table()[1][:4]
+    assert ["60/s"] * 2 + ["70/s"] * 2 == [row[0] for row in found.table()[1][4:]]
+    assert ["A remark.", "1 failed: no memory"] == str(found).splitlines()[-2:]
+    assert "<Check of m: p50 within 10% at 3 rates, no answers at 1 rate>" == (
+        repr(found)
+    )
 
 
 def test_a_check_measures_at_most_three_rates():

@@ -95,7 +95,7 @@ def test_all_models_of_the_repositories_are_loaded(tmp_path):
 
 
 def test_a_test_may_name_its_models_or_another_mode(tmp_path):
-    """Without a repository there is none."""
+    """Without a repository it has no folder."""
     named = FixtureSettings((), ("a",), options={"exit_timeout_s": 5})
     polled = FixtureSettings((), options={"model_control_mode": "poll"})
 
