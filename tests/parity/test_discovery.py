@@ -69,19 +69,40 @@ def test_a_server_on_path_comes_first(tmp_path, package):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "tritonserver").symlink_to(server)
     env = find(tmp_path / "laid")
+    found = str(tmp_path / "bin" / "tritonserver")
 
-    assert str(tmp_path / "bin" / "tritonserver") == env.server
-    assert str(tmp_path / "opt" / "backends") == env.backends
+    assert (
+        TritonEnv(
+            found,
+            str(tmp_path / "opt" / "backends"),
+            sys.executable,
+            "",
+            f"{found} on PATH",
+        )
+        == env
+    )
     assert {**os.environ, "PYTHONUNBUFFERED": "1"} == env.variables()
+
+    (tmp_path / "opt" / "backends").rmdir()
+    python = tmp_path / "bin" / "python3"
+    python.touch(0o755)
+    again = find(tmp_path / "laid")
+    assert ("", str(python)) == (again.backends, again.python)
 
 
 def test_the_package_of_this_environment_comes_second(tmp_path, package):
-    """Its Python backend's files are gathered for this Python."""
+    """Its Python backend's files are gathered for this Python; programs may run."""
     own(tmp_path)
+    programs = package / "bin" / "tritonserver", install.stub_of(package, VERSION)
+    programs[1].chmod(0o600)
     env = find(tmp_path / "laid")
 
-    assert str(package / "bin" / "tritonserver") == env.server
-    assert (sys.executable, VERSION) == (env.python, env.python_version)
+    backends = str(tmp_path / "laid" / "backends")
+    library = f"/lib/libpython{VERSION}.so.1.0"
+    expected = TritonEnv(str(programs[0]), backends, sys.executable, library, PACKAGE)
+    assert expected == env
+    assert VERSION == env.python_version
+    assert [0o755, 0o755] == [each.stat().st_mode & 0o777 for each in programs]
     laid = tmp_path / "laid" / "backends" / "python"
     assert ["libtriton_python.so", "triton_python_backend_stub"] == sorted(
         each.name for each in laid.iterdir()
