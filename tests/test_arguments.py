@@ -28,6 +28,7 @@ from blsnb.arguments import (
     did_you_mean,
     is_http_url,
     names_advice,
+    path_of,
     several,
     version_of,
     warn_user,
@@ -705,13 +706,32 @@ def test_what_a_check_expects_passes_it():
     check_mapping(a=None, b={})
     check_callable(a=None, b=len)
 
-    assert (None, 4_000_000_000) == (bytes_of(n=None), bytes_of(n=4e9))
+    assert (None, 3, 4_000_000_000) == (
+        bytes_of(n=None),
+        bytes_of(n=3),
+        bytes_of(n=4e9),
+    )
     assert (-1, 3) == (version_of(-1), version_of(np.int64(3)))
     assert ([3], [1, 2.5]) == (
         several(np.int64(3)),
         several(iter([1, np.float64(2.5)])),
     )
     assert [int, float] == [type(each) for each in several([np.int64(1), 2.5])]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("~no such user/x", "[Errno 2] no such user: '~no such user/x'"),
+        ("a\0b", "[Errno 22] no file can have this path: 'a\\x00b'"),
+    ],
+)
+def test_a_path_that_no_file_can_have_has_the_reason(path, text):
+    """It is an error of the system."""
+    with pytest.raises(OSError, match=r".") as refused:
+        path_of(path=path)
+    assert text == str(refused.value)
+    assert Path.home() / "x" == path_of(path="~/x")
 
 
 def test_a_similar_name_is_found_in_any_case():

@@ -275,6 +275,19 @@ def test_every_function_shows_the_options_of_a_request(function):
     assert {inspect.Parameter.KEYWORD_ONLY} == {
         shown[name].kind for name in RequestOptions.__annotations__
     }
+    assert {
+        "outputs": None,
+        "version": None,
+        "parameters": None,
+        "request_id": "",
+        "correlation_id": 0,
+        "sequence_start": False,
+        "sequence_end": False,
+        "priority": 0,
+        "timeout_us": 0,
+        "client_timeout_s": None,
+        "show": True,
+    } == {name: shown[name].default for name in RequestOptions.__annotations__}
 
 
 def test_a_cell_completes_the_options():

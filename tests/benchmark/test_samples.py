@@ -77,7 +77,10 @@ def test_without_a_response_there_are_no_latencies():
 
 def test_a_stream_has_a_first_and_a_last_response():
     """The latency is that of the last response."""
-    found = [Sample(0, 3 * US, 9 * US, responses=4), Sample(0, 5 * US, 9 * US, 4)]
+    found = [
+        Sample(US, 4 * US, 10 * US, responses=4),
+        Sample(2 * US, 7 * US, 11 * US, 4),
+    ]
     row = row_of(2, found, NOTHING, stream=True)
 
     assert (9, 4, 8) == (row.p50_us, row.first_p50_us, row.responses)

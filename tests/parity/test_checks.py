@@ -39,6 +39,11 @@ def found(ours: ClientOutcome, theirs: ClientOutcome, *tolerance: float):
     return [(each.what, each.agrees, each.verdict) for each in checks]
 
 
+def parts(found):
+    """Return what a check says, without the difference of an output."""
+    return (found.what, found.actual, found.expected, found.verdict, found.agrees)
+
+
 def test_outputs_are_compared_by_name():
     """An output of only one server is a difference."""
     ours = outcome(response(A=[1, 2], B=[1.5]))
@@ -118,10 +123,12 @@ def test_an_error_on_one_server_is_a_difference():
     """The missing outputs are differences, too."""
     [first, second] = check(failed("INTERNAL", "oh"), outcome(response(Y=[1])))
 
-    assert ("error", "[INTERNAL] oh", "a response") == (
-        first.what,
-        first.actual,
-        first.expected,
+    assert ("error", "[INTERNAL] oh", "a response", "only on blsnb", False) == (
+        parts(first)
+    )
+    [other, _] = check(outcome(response(Y=[1])), failed("", "oh"))
+    assert ("error", "a response", "oh", "only on the real server", False) == (
+        parts(other)
     )
     assert ("Y", "", "INT64[1]: 1", False) == (
         second.what,
@@ -273,3 +280,4 @@ def test_a_value_that_is_no_longer_kept_is_described_by_its_shape():
     [named, *_] = check(outcome(forgotten), outcome(ClientResponse((theirs,))))
 
     assert ("INT64[2]", "INT64[2]: 1, 2") == (named.actual, named.expected)
+    assert ("values not compared", False) == (named.verdict, named.agrees)

@@ -62,6 +62,7 @@ def test_an_unknown_setting_is_refused(tmp_path, mark, text):
     with pytest.raises(SettingError) as refused:
         settings_of([mark], [], "", tmp_path)
     assert str(refused.value).startswith(text)
+    assert str(refused.value).endswith((" trace_level, triton_release", " session"))
     assert "startup_models," not in str(refused.value)
 
 
