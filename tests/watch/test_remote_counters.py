@@ -24,10 +24,12 @@ STATS = {
             },
         },
         {"name": "m", "version": "1"},
+        {"name": "m"},
     ]
 }
 INDEX = [
     {"name": "m", "version": "2", "state": "READY"},
+    {"name": "broken", "version": "3", "state": "LOADING"},
     {"name": "broken", "state": "UNAVAILABLE", "reason": "no file"},
     {"name": "never loaded"},
 ]
@@ -49,7 +51,12 @@ class Answers:
 
     def read(self, path: str, changes: Any = None, timeout_s: float = 0) -> Any:
         """Return the statistics, or the index, which is requested with a body."""
-        return self._answer({"/v2/models/stats": "stats"}.get(path, "index"))
+        paths = {
+            ("/v2/models/stats", None): "stats",
+            ("/v2/repository/index", "{}"): "index",
+        }
+        body = None if changes is None else str(changes)
+        return self._answer(paths[path, body])
 
     def read_text(self, path: str, timeout_s: float = 0) -> Any:
         """Return the page of metrics."""
@@ -80,6 +87,8 @@ def test_a_reading_has_every_counter_of_the_server(readings):
 
     assert (
         VersionReading("broken", -1, "UNAVAILABLE", "no file"),
+        VersionReading("broken", 3, "LOADING"),
+        VersionReading("m", -1, "READY"),
         VersionReading("m", 1, "READY"),
         VersionReading(
             "m",
@@ -118,6 +127,12 @@ def test_a_lost_server_keeps_its_counters(readings):
     assert tuple(each._replace(**lost) for each in before.versions) == after.versions
     assert 0 == after.in_flight
     assert "the server at http://a:1" == found.name
+
+
+def test_a_server_that_never_responded_is_an_error(readings):
+    """There are no counters to keep."""
+    with pytest.raises(TritonServerError, match="does not respond"):
+        readings().read()
 
 
 @pytest.mark.parametrize(
