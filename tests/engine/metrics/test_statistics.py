@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from blsnb.engine.metrics.statistics import ModelStatistics
+import time
+
+import pytest
+
+from blsnb.clock.pausing_clock import CLOCK
+from blsnb.engine.metrics.latency_summaries import LatencySummaries
+from blsnb.engine.metrics.statistics import MAX_LATEST, ModelStatistics
 from blsnb.trace.events import Call, ModelInfo
 
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
@@ -21,19 +27,43 @@ def a_call(start_ns: int = 100) -> Call:
     return call
 
 
+PHASES = ("compute_input", "compute_infer", "compute_output")
+NOTHING = {"count": 0, "ns": 0}
+SUMMARISED = ("request", "queue", *PHASES, "cache_hit", "cache_miss")
+
+
+def durations(statistics: ModelStatistics) -> dict[str, tuple[int, int]]:
+    """Return counts and times that are not zero."""
+    stats = statistics.as_dict()["inference_stats"]
+    return {
+        name: (each["count"], each["ns"])
+        for name, each in stats.items()
+        if each != NOTHING
+    }
+
+
+def summarised(statistics: ModelStatistics) -> dict[str, tuple[int, int]]:
+    """Return counts and microseconds of summaries that are not empty."""
+    found = {name: getattr(statistics.summaries, name) for name in SUMMARISED}
+    read = {name: each.read((), 0) for name, each in found.items()}
+    return {name: tuple(each)[:2] for name, each in read.items() if each.counted}
+
+
 def test_an_unused_model_has_zeros():
     """It has no batches."""
-    row = ModelStatistics("model", 3).as_dict()
+    names = ("success", "fail", "queue", *PHASES, "cache_hit", "cache_miss")
 
-    assert ("model", "3", 0, 0, 0, []) == (
-        row["name"],
-        row["version"],
-        row["last_inference"],
-        row["inference_count"],
-        row["execution_count"],
-        row["batch_stats"],
-    )
-    assert {"count": 0, "ns": 0} == row["inference_stats"]["success"]
+    assert {
+        "name": "model",
+        "version": "3",
+        "last_inference": 0,
+        "inference_count": 0,
+        "execution_count": 0,
+        "inference_stats": dict.fromkeys(names, NOTHING),
+        "response_stats": {},
+        "batch_stats": [],
+        "memory_usage": [],
+    } == ModelStatistics("model", 3).as_dict()
 
 
 def test_phases_are_added_up():
@@ -63,10 +93,28 @@ def test_a_failure_counts_as_an_execution_only():
     row = statistics.as_dict()
 
     assert (0, 1) == (row["inference_count"], row["execution_count"])
-    assert {"count": 1, "ns": 21} == row["inference_stats"]["fail"]
-    assert {"count": 0, "ns": 0} == row["inference_stats"]["queue"]
-    assert [3] == [batch["batch_size"] for batch in row["batch_stats"]]
-    assert {"count": 1, "ns": 4} == row["batch_stats"][0]["compute_infer"]
+    assert {"fail": (1, 21)} == durations(statistics)
+    times = {"compute_input": 3, "compute_infer": 4, "compute_output": 5}
+    phases = {name: {"count": 1, "ns": ns} for name, ns in times.items()}
+    assert [{"batch_size": 3} | phases] == row["batch_stats"]
+    assert (0, 1) == statistics.totals()
+
+
+@pytest.mark.parametrize(
+    ("failed", "size", "counts"),
+    [(False, 1, True), (False, 0, True), (True, 1, True), (True, 0, False)],
+)
+def test_the_last_inference_is_that_of_a_success_or_an_execution(failed, size, counts):
+    """A failed request that led no execution does not count."""
+    ago_ms = 10_000
+    call = a_call()
+    call.request_end_ns = CLOCK.now_ns() - ago_ms * 1_000_000
+    statistics = ModelStatistics("model", 1)
+    statistics.add(call.numbers, 1, failed, size)
+
+    before_ms = time.time_ns() // 1_000_000 - ago_ms
+    last_ms = statistics.as_dict()["last_inference"]
+    assert (0 <= before_ms - last_ms < 1000) if counts else last_ms == 0
 
 
 def test_a_rejected_request_is_a_failure_without_an_execution():
@@ -76,8 +124,102 @@ def test_a_rejected_request_is_a_failure_without_an_execution():
     row = statistics.as_dict()
 
     assert (0, 0) == (row["inference_count"], row["execution_count"])
-    assert {"count": 1, "ns": 21} == row["inference_stats"]["fail"]
-    assert {"count": 0, "ns": 0} == row["inference_stats"]["queue"]
+    assert {"fail": (1, 21)} == durations(statistics)
+    assert {"REJECTED": 1} == statistics.rejections
+    assert (0, 1) == statistics.totals()
+
+
+def test_a_request_of_an_ensemble_has_the_times_of_its_steps():
+    """A failed one counts for its step, too, as on Triton."""
+    statistics = ModelStatistics("ensemble", 1)
+    statistics.summarise()
+    statistics.watch()
+    statistics.add_steps(a_call(), 2, False, 104, (2000, 3000, 4000))
+    statistics.add_steps(a_call(500), 5, True, 504, (9, 9, 9))
+    row = statistics.as_dict()
+
+    phases = dict(zip(PHASES, ((1, 2000), (1, 3000), (1, 4000)), strict=True))
+    success = {"success": (1, 21), "queue": (1, 3)}
+    assert success | {"fail": (2, 42)} | phases == durations(statistics)
+    assert (2, 1) == (row["inference_count"], row["execution_count"])
+    assert [2] == [batch["batch_size"] for batch in row["batch_stats"]]
+    assert row["last_inference"] > 0
+    assert {"OTHER": 2} == statistics.rejections
+    assert ((121, 21),) == statistics.watch()
+    us = dict(zip(PHASES, ((1, 2), (1, 3), (1, 4)), strict=True))
+    assert {"request": (1, 0), "queue": (1, 0)} | us == summarised(statistics)
+
+
+def test_a_cached_response_is_a_success_without_an_execution():
+    """A miss adds its look-up and insertion to the time of its request."""
+    statistics = ModelStatistics("model", 1)
+    statistics.summarise()
+    statistics.watch()
+    statistics.hit(a_call(), 2000)
+    statistics.add(a_call(500).numbers, 1, False, 1)
+    statistics.miss(3000)
+
+    assert {
+        "success": (2, 21 + 21 + 3000),
+        "queue": (2, 2),
+        "compute_input": (1, 3),
+        "compute_infer": (1, 4),
+        "compute_output": (1, 5),
+        "cache_hit": (1, 2000),
+        "cache_miss": (1, 3000),
+    } == durations(statistics)
+    assert (2, 0) == statistics.totals()
+    assert (1, 1, 2) == statistics.work()
+    assert ((121, 21), (521, 21)) == statistics.watch()
+    assert {
+        **dict.fromkeys(("request", "queue"), (2, 0)),
+        **dict.fromkeys(PHASES, (1, 0)),
+        "cache_hit": (1, 2),
+        "cache_miss": (1, 3),
+    } == summarised(statistics)
+
+
+def test_the_summaries_have_the_times_of_a_request():
+    """A failed request has none."""
+    statistics = ModelStatistics("model", 1)
+    statistics.summarise()
+    known = statistics.summaries
+    statistics.summarise()
+    statistics.add([us * 1000 for us in (0, 1, 3, 6, 10, 15, 21, 0)], 1, False, 1)
+    statistics.add(a_call().numbers, 1, True, 1)
+
+    assert isinstance(known, LatencySummaries)
+    assert known is statistics.summaries
+    times = {"compute_input": (1, 3), "compute_infer": (1, 4), "compute_output": (1, 5)}
+    assert {"request": (1, 21), "queue": (1, 2)} | times == summarised(statistics)
+
+
+def test_the_latest_requests_are_kept_while_they_are_watched():
+    """Only the newest ones of them, and no failures."""
+    statistics = ModelStatistics("model", 1)
+    statistics.add(a_call().numbers, 1, False, 1)
+    assert () == statistics.watch()
+    for number in range(MAX_LATEST + 1):
+        statistics.add(a_call(number).numbers, 1, False, 1)
+    statistics.add(a_call().numbers, 1, True, 1)
+
+    latest = statistics.watch()
+    assert (MAX_LATEST, (22, 21)) == (len(latest), latest[0])
+    assert (MAX_LATEST + 21, 21) == latest[-1]
+    statistics.unwatch()
+    assert () == statistics.watch()
+
+
+def test_without_a_batcher_each_execution_is_of_one_request():
+    """An unused model has no executions."""
+    statistics = ModelStatistics("model", 3)
+    assert ("model", 3, "", {}, {}) == tuple(vars(statistics.batched("")).values())[:5]
+    for size in (4, 1, 4):
+        statistics.add(a_call().numbers, size, False, size)
+
+    batched = statistics.batched("")
+    assert ({1: 1, 4: 2}, {1: 3}) == (batched.sizes, batched.requests)
+    assert ("model", 3, "x") == tuple(vars(statistics.batched("x")).values())[:3]
 
 
 def test_batches_are_sorted_by_size():
