@@ -15,7 +15,6 @@ from blsnb.engine.request.validation import RequestValidator
 from blsnb.engine.response_cache import CachedOutputs, ResponseCache, cache_key
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.printable import printable
 from blsnb.tensors.memory import HOST
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import CallFlag, ModelInfo
@@ -61,11 +60,6 @@ class Served(abc.ABC):
         tags = config.message.metric_tags
         self.counts = VersionCounts(info, tags, self.is_cached)
         """Counts for the metrics page, shared with earlier loads that still run."""
-
-    def __repr__(self) -> str:
-        return printable(
-            f"<{type(self).__name__} {self.info.name} {self.info.version}>"
-        )
 
     def not_ready_reason(self) -> str:
         """Return why the model is not ready; empty if it is."""

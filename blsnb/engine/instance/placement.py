@@ -40,9 +40,6 @@ class HostilePlacement:
             itertools.count
         )
 
-    def __repr__(self) -> str:
-        return f"<HostilePlacement {self.seed}>"
-
     def moves(self, model: str, tensor: str, role: str) -> bool:
         """Whether a tensor is moved.
 

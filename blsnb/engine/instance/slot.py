@@ -73,9 +73,6 @@ class LastRequests:
         self._is_over = False
         """Whether they were finalized: one that is released later does not wait."""
 
-    def __repr__(self) -> str:
-        return f"<LastRequests: {len(self._unanswered)} to answer>"
-
     def expect_answers(self, inflights: Iterable[Inflight]) -> None:
         """Note that the model answers requests of a batch after ``execute``."""
         with self._lock:

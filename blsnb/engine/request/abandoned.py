@@ -75,9 +75,6 @@ class AbandonedExecutions:
         self._watcher: Watcher | None = None
         self._lock = threading.Lock()
 
-    def __repr__(self) -> str:
-        return f"<AbandonedExecutions: {len(self._all)}>"
-
     def add(self, execution: Execution, root: RootRequest) -> None:
         """Interrupt an execution whose request has ended, until it ends."""
         left = _Abandoned(execution, root)

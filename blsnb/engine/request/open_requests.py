@@ -71,9 +71,6 @@ class OpenRequests:
         flight."""
         self.is_closed = False
 
-    def __repr__(self) -> str:
-        return f"<OpenRequests: {len(self._open)}>"
-
     def open(
         self,
         deadline_ns: int = 0,

@@ -74,11 +74,6 @@ class RateLimiter(Generic[T]):
         self._gone: set[Hashable] = set()
         """Instances to remove at the end of their executions."""
 
-    def __repr__(self) -> str:
-        return (
-            f"<RateLimiter: {len(self._staged)} staged, {len(self._running)} running>"
-        )
-
     def add(self, instances: Mapping[Any, Needs]) -> None:
         """Add all instances, or none and raise ResourceRefused in Triton's words."""
         before = dict(self._members)

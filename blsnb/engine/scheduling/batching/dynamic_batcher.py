@@ -91,9 +91,6 @@ class DynamicBatcher(Generic[T]):
         self._skipped: Skipped[T] | None = None
         self._answered: Skipped[T] | None = None
 
-    def __repr__(self) -> str:
-        return f"<DynamicBatcher: {len(self)} waiting, {len(self._formed)} formed>"
-
     def __len__(self) -> int:
         """Return the number of requests in the queue and in formed batches."""
         formed = sum(len(batch.members) for batch in self._formed)

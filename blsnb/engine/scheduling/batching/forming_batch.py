@@ -34,9 +34,6 @@ class FormingBatch(Generic[T]):
         self.mismatched = False
         """Whether the next request has other inputs: it is not merged."""
 
-    def __repr__(self) -> str:
-        return f"<FormingBatch of {len(self.members)}: {self.because.words}>"
-
     @property
     def size(self) -> int:
         """The sum of its requests' sizes."""
