@@ -16,6 +16,8 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
 
+from blsnb.engine.instance.event_loop import LoopEnded
+from blsnb.engine.instance.instance_threads import InstanceThreads, not_ready_reason
 from blsnb.errors import InferenceError
 from blsnb.parts.server_parts import parts_of
 
@@ -374,3 +376,51 @@ def test_a_thread_that_still_works_does_not_hold_up_the_end_of_python(tmp_path):
     )
 
     assert ("closed\n", "", 0) == (ended.stdout, ended.stderr, ended.returncode)
+
+
+async def ready(value):
+    return value
+
+
+async def ended():
+    raise LoopEnded(None)
+
+
+def broken():
+    raise ValueError("no")
+
+
+HANGS = "Timed out waiting for user-defined is_ready() response"
+
+
+@pytest.mark.parametrize(
+    ("hook", "reason"),
+    [
+        (lambda: True, ""),
+        (lambda: ready(True), ""),
+        (lambda: False, "Model 'm' is not ready (user-defined check failed)."),
+        (lambda: 1, "is_ready() must return a boolean value"),
+        (lambda: ready(None), "is_ready() must return a boolean value"),
+        (ended, HANGS),
+    ],
+)
+def test_why_a_model_is_not_ready(hook, reason):
+    """A coroutine runs on the event loop of the instance."""
+    threads = InstanceThreads("m_0", own_thread=False)
+    try:
+        assert reason == not_ready_reason("m", hook, threads)
+    finally:
+        threads.close()
+
+
+def test_a_broken_is_ready_is_described():
+    """The text is that of the exception, without frames of blsnb."""
+    threads = InstanceThreads("m_0", own_thread=False)
+    try:
+        text = not_ready_reason("m", broken, threads)
+    finally:
+        threads.close()
+
+    assert text.startswith("ValueError: no\n\nAt:\n")
+    assert "test_instance_threads.py" in text
+    assert "_is_ready" not in text

@@ -6,6 +6,7 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError
+from blsnb.engine.instance.model_notes import static_attribute
 
 X = {"X": [1.0]}
 BRITISH = cell(
@@ -51,3 +52,54 @@ def test_helpers_similar_to_hooks_are_ignored(server):
     server.define("m", source, config=CONFIG)
 
     assert [] == server.infer("m", X).notes
+
+
+class Kind(type):
+    of_kind = 1
+
+
+class Base:
+    inherited, hidden = 2, 3
+
+
+class Model(Base, metaclass=Kind):
+    hidden = 4
+
+    def __init__(self):
+        self.own = 5
+        self.inherited = 6
+
+    @property
+    def computed(self):
+        raise AssertionError
+
+
+class Slotted:
+    __slots__ = ("filled",)
+
+
+class Hostile:
+    @property
+    def __dict__(self):
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"),
+    [
+        (Model(), "own", 5),
+        (Model(), "inherited", 6),
+        (Model(), "hidden", 4),
+        (Model(), "computed", vars(Model)["computed"]),
+        (Model(), "of_kind", None),
+        (Model(), "missing", None),
+        (Model, "inherited", 2),
+        (Model, "of_kind", 1),
+        (Model, "own", None),
+        (Slotted(), "filled", vars(Slotted)["filled"]),
+        (Hostile(), "anything", None),
+    ],
+)
+def test_an_attribute_is_read_without_running_code(owner, name, value):
+    """Attributes of the object come first, then those of its classes in order."""
+    assert value is static_attribute(owner, name)
