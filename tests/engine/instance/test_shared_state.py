@@ -12,6 +12,13 @@ import numpy as np
 import pytest
 from cells import CONFIG, cell, instances
 
+from blsnb.engine.instance.shared_state import (
+    ProcessState,
+    changes,
+    note_of_changes,
+    snapshot,
+)
+
 X = {"X": [1.0]}
 BODY = "return [reply(x_of(request))]"
 CHANGES = {
@@ -78,3 +85,69 @@ def test_a_model_that_changes_nothing_has_no_finding(server):
     source = IMPORTS + in_initialize(line)
 
     assert () == server.define("m", source, config=instances(2)).findings
+
+
+BEFORE = ProcessState({"A": "1"}, "/", "C", 1, 2, (3, 4), 1000, 8)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, []),
+        ({"environment": {"A": "2"}}, ["os.environ (A)"]),
+        ({"environment": {"B": "1"}}, ["os.environ (A, B)"]),
+        (
+            {"environment": {"A": "1"} | dict.fromkeys("BCDEF", "1")},
+            ["os.environ (B, C, D, E, F)"],
+        ),
+        (
+            {"environment": {"A": "1"} | dict.fromkeys("BCDEFG", "1")},
+            ["os.environ (B, C, D, E, F, …)"],
+        ),
+        ({"folder": "/x"}, ["the current folder"]),
+        ({"locale": "x"}, ["the locale"]),
+        ({"random": 5}, ["the state of random"]),
+        ({"numpy_random": None}, ["the state of numpy.random"]),
+        ({"signal_handlers": (3, 5)}, ["signal handlers"]),
+        ({"recursion_limit": 1}, ["the recursion limit"]),
+        ({"torch_threads": 1}, ["torch's number of threads"]),
+    ],
+)
+def test_each_change_is_described(changed, words):
+    """At most five variables are listed."""
+    after = BEFORE._replace(**changed)
+
+    assert words == changes(BEFORE, after)
+    note = note_of_changes("m_0", BEFORE, after)
+    assert (
+        f"Loading m_0 changed {words[0]}. Here that is shared by all models and the "
+        "notebook; on Triton each instance has its own."
+        if words
+        else ""
+    ) == note
+
+
+def test_several_changes_are_one_sentence():
+    """What was imported since then is no change."""
+    before = BEFORE._replace(torch_threads=None, numpy_random=None)
+    after = BEFORE._replace(environment={}, folder="/x", recursion_limit=1)
+
+    found = ["os.environ (A)", "the current folder", "the recursion limit"]
+    assert found == changes(before, after)
+    assert f"changed {'; '.join(found)}. " in note_of_changes("m_0", before, after)
+
+
+def test_a_snapshot_has_the_present_state():
+    """The state of NumPy is comparable."""
+    state = snapshot()
+
+    assert dict(os.environ) == state.environment
+    assert os.getcwd() == state.folder
+    assert locale.setlocale(locale.LC_ALL) == state.locale
+    assert random.getstate() == state.random
+    assert sys.getrecursionlimit() == state.recursion_limit
+    handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    assert handlers == state.signal_handlers
+    name, keys, *rest = np.random.get_state()
+    assert (name, keys.tobytes(), *rest) == state.numpy_random
+    assert state == snapshot()

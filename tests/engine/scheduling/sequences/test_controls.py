@@ -110,3 +110,8 @@ def test_of_two_controls_in_one_tensor_the_id_wins():
         "control { kind: CONTROL_SEQUENCE_START int32_false_true: [3, 5] }"
     )
     assert {"BOTH": 2} == values(controls(both).of(1, 2, True))
+
+
+def test_an_empty_id_is_an_empty_text():
+    """So is that of a null request."""
+    assert b"" == controls(corrid("STRING")).of(1, 0, True)["CORRID"].item()
