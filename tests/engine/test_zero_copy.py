@@ -21,12 +21,20 @@ def places(run):
     ]
 
 
-def test_a_large_tensor_is_forwarded_without_a_copy(server):
+@pytest.mark.parametrize(
+    ("value", "is_on"),
+    [
+        *dict.fromkeys(("1", "true", "yes", "on", "True", "YES"), True).items(),
+        *dict.fromkeys(("", "0", "no", "2"), False).items(),
+    ],
+)
+def test_a_large_tensor_is_forwarded_without_a_copy(server, value, is_on):
     """Neither reading nor returning it copies."""
-    server.define("passing", PASSING, config=CONFIG + ZERO_COPY)
+    setting = ZERO_COPY.replace("true", value)
+    server.define("passing", PASSING, config=CONFIG + setting)
     asked, answered = places(server.infer("passing", X))
 
-    assert asked == answered
+    assert is_on is (asked == answered)
 
 
 def test_without_the_parameter_every_receiver_has_a_copy(server):

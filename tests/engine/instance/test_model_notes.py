@@ -6,7 +6,7 @@ import pytest
 from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError
-from blsnb.engine.instance.model_notes import static_attribute
+from blsnb.engine.instance.model_notes import ModelNotes, static_attribute
 
 X = {"X": [1.0]}
 BRITISH = cell(
@@ -103,3 +103,30 @@ class Hostile:
 def test_an_attribute_is_read_without_running_code(owner, name, value):
     """Attributes of the object come first, then those of its classes in order."""
     assert value is static_attribute(owner, name)
+
+
+def test_a_subject_is_noted_once_and_each_warning_is_on_the_card():
+    """The instances of a model share the subjects."""
+    notes, other = ModelNotes("m_0"), ModelNotes("m_1")
+    other.subjects = notes.subjects
+    notes.queue("a", "first")
+    notes.queue("a", "again")
+    other.queue("a", "other")
+    notes.warn("b", "careful")
+    other.warn("b", "careful")
+
+    assert (["first", "careful"], ["careful"]) == (notes.queued, notes.findings)
+    assert ([], ["careful"]) == (other.queued, other.findings)
+
+
+@pytest.mark.parametrize("executes", [False, True])
+@pytest.mark.parametrize("note", ["", "misspelled"])
+def test_a_missing_execute_is_on_the_card(note, executes):
+    """A misspelled hook is also a note of the next run."""
+    notes = ModelNotes("m_0")
+    notes.add_names(note, executes)
+
+    missing = "TritonPythonModel has no execute(): every request fails, as on Triton."
+    noted = [note] if note else []
+    assert noted == notes.queued
+    assert noted + ([] if executes else [missing]) == notes.findings

@@ -1,11 +1,14 @@
 """What Triton lets pass in a response, blsnb notes."""
 
 import numpy as np
+import pytest
 from cells import cell
 
 from blsnb.engine.instance.results import OutputNotes
 from blsnb.model.config import parse_pbtxt
 from blsnb.pb_utils.message import ResponseMessage
+from blsnb.tensors.dtypes import of_array
+from blsnb.tensors.ref import freeze
 
 CONFIG = """
 input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -81,3 +84,72 @@ def test_an_output_of_another_shape_is_named(server):
     (note,) = notes(server, f"{wrong}, {GOOD_Z}")
 
     assert "with shape [1, 3], its configuration says [3]" in note
+
+
+def output(name, dtype, *shape):
+    """Return a tensor that a model returned."""
+    array = np.zeros(shape, dtype)
+    return freeze(name, array, of_array(array.dtype))
+
+
+PASSED = "; Triton passes it on as it is, and the next model may refuse it."
+MISSING = (
+    "model did not return the requested output 'Z'; its caller receives a successful "
+    "response without it, as on Triton."
+)
+UNKNOWN = (
+    "model returned an output 'Q' that its configuration does not have; Triton drops "
+    "it silently. Its outputs are: Y, Z."
+)
+Y, Z = output("Y", np.float32, 3), output("Z", np.float32, 7)
+TEXTS = {
+    "right": ((Y, Z), (), ("Y", "Z"), []),
+    "not requested": ((Y,), ("Z",), ("Y",), []),
+    "missing": ((Y,), (), ("Y", "Z"), [MISSING]),
+    "unknown": ((Y, Z), ("Q",), ("Y", "Z"), [UNKNOWN]),
+    "both": ((Y,), ("Q",), ("Y", "Z"), [UNKNOWN, MISSING]),
+    "type and shape": (
+        (output("Y", np.int64, 2), Z),
+        (),
+        ("Y", "Z"),
+        [
+            "model returned output 'Y' as INT64, its configuration says FP32" + PASSED,
+            "model returned output 'Y' with shape [2], its configuration says [3]"
+            + PASSED,
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "dropped", "requested", "texts"), TEXTS.values(), ids=TEXTS
+)
+def test_each_note_has_the_value_and_the_configured_one(
+    outputs, dropped, requested, texts
+):
+    """Notes are repeated with each such response."""
+    notes = OutputNotes(parse_pbtxt(f'name: "model" {CONFIG}'))
+    wrong = ResponseMessage(outputs, dropped=dropped)
+
+    for _ in range(2):
+        assert texts == [*notes.of(wrong, requested)]
+        assert [] == [*notes.of(ResponseMessage((Y, Z)), ("Y", "Z"))]
+
+
+@pytest.mark.parametrize(
+    ("config", "shape", "texts"),
+    [
+        ("dims: [ 3 ] } max_batch_size: 1", (1, 3), 0),
+        ("dims: [ 3 ] } max_batch_size: 1", (3,), 1),
+        ("dims: [ 3 ] reshape { shape: [ 1, 3 ] } }", (1, 3), 0),
+        ("dims: [ 3 ] reshape { shape: [ 1, 3 ] } }", (3,), 1),
+        ("dims: [ 3 ] } max_batch_size: 0", (3,), 0),
+    ],
+)
+def test_the_shape_that_a_model_returns_has_the_batch_axis(config, shape, texts):
+    """If it is reshaped, it is the inner shape."""
+    text = f'name: "model" output {{ name: "Y" data_type: TYPE_FP32 {config}'
+    notes = OutputNotes(parse_pbtxt(text))
+    response = ResponseMessage((output("Y", np.float32, *shape),))
+
+    assert texts == len(notes.of(response, ("Y",)))

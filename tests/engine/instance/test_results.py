@@ -6,17 +6,37 @@ import numpy as np
 import pytest
 from asserting import every
 
-from blsnb.engine.instance.results import fail_all, take_results
+from blsnb.engine.instance.results import (
+    fail_all,
+    fail_without_inputs,
+    take_results,
+)
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.streaming import StreamInflight
 from blsnb.pb_utils.compiled.errors import TritonError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RESCHEDULE
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.tensor import Tensor
 from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.responses import ResponseLog
 from blsnb.trace.run_record import RunRecord
 
+FOLLOWED = (
+    "A response was sent without the final flag before this: {} The caller receives "
+    "the response if it is a model or reads a stream, else the error 'expected a "
+    "single response, got 2'. Send the response with "
+    "TRITONSERVER_RESPONSE_COMPLETE_FINAL, and only when nothing can fail any more."
+)
+LATE = (
+    "After the final flag: {} The caller has the response, and on Triton 24.10 the "
+    "server may end. Send the final flag only when nothing can fail any more."
+)
+NO_BATCH_SIZE = (
+    "Without any input the batch size is not known: give one of the optional inputs, "
+    "or set max_batch_size to zero."
+)
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
 PREFIX = "Failed to process the request(s) for model 'model_0', message: "
 
@@ -144,6 +164,7 @@ def test_a_sent_response_is_kept():
 
     assert sent is inflight.response
     assert not inflight.failed
+    assert [LATE.format("later")] == inflight.call.notes
 
 
 def test_a_failure_follows_the_response_that_was_sent():
@@ -154,5 +175,82 @@ def test_a_failure_follows_the_response_that_was_sent():
 
     assert [None, "boom"] == errors(inflights)
     assert "boom" == inflights[0].response.followed
-    assert inflights[0].final
-    assert inflights[0].failed
+    assert [FOLLOWED.format("boom")] == inflights[0].call.notes
+    assert inflights[1].call.notes is None
+    assert [True, True] == [each.final for each in inflights]
+    assert [True, True] == [each.failed for each in inflights]
+
+
+def test_a_failure_has_the_code_the_cause_and_its_notes(caplog):
+    """The server's log has the text, too."""
+    caplog.set_level("INFO", "blsnb.server")
+    cause = ValueError("no")
+    cause.add_note("a note")
+    inflights = batch(2)
+    fail_all(inflights, "boom", cause, "INVALID_ARG")
+
+    assert [("boom", "INVALID_ARG", cause)] * 2 == [
+        (i.response.error, i.response.code, i.response.cause) for i in inflights
+    ]
+    assert [["a note"]] * 2 == [each.call.notes for each in inflights]
+    [record] = caplog.records
+    assert ("E", "boom") == (record.triton_severity, record.getMessage())
+
+
+def test_a_batch_with_a_request_without_inputs_fails():
+    """The backend reads the batch size from the first input; nothing is executed."""
+    inflights = batch(2)
+    inflights[0].extra = (None,)
+    inflights[1].message = inflights[1].message.with_fields(request_id="7")
+    for each in inflights:
+        each.execution_size = 3
+
+    assert fail_without_inputs(inflights) is True
+    text = "[request id: 7] out of bounds index 0: request has 0 inputs"
+    assert [(text, "INVALID_ARG")] * 2 == [
+        (each.response.error, each.response.code) for each in inflights
+    ]
+    assert [0, 0] == [each.execution_size for each in inflights]
+    assert [[NO_BATCH_SIZE]] * 2 == [each.call.notes for each in inflights]
+
+
+def test_a_batch_with_controls_as_inputs_is_executed():
+    """They count as inputs."""
+    (inflight,) = batch(1)
+    inflight.extra = (None,)
+
+    assert fail_without_inputs([inflight]) is False
+    assert not inflight.final
+
+
+@pytest.mark.parametrize(("results", "is_final"), [(None, False), ([None], True)])
+def test_a_decoupled_model_returns_none(results, is_final):
+    """Another value fails all requests."""
+    message, root = RequestMessage("model", (), ("Y",)), RootRequest(RunRecord("1"), 60)
+    call = Call(MODEL, None, 0)
+    call.responses = ResponseLog(10, None)
+    stream = StreamInflight(message, root, call)
+    take_results(results, [stream], "model_0")
+
+    text = (
+        "Python model 'model_0' is using the decoupled mode and the execute function "
+        "must return None."
+    )
+    assert is_final is stream.final
+    if is_final:
+        assert PREFIX + text == stream.get(0).error
+
+
+def test_a_response_that_was_sent_without_the_final_flag_is_the_only_one():
+    """The returned one is an error."""
+    (inflight,) = batch(1)
+    sent = ResponseMessage()
+    inflight.send(sent, final=False)
+    take_results([response("Y")], [inflight], "model_0")
+
+    text = (
+        "Unable to send response. Non-decoupled model cannot send more than one "
+        "response."
+    )
+    assert sent is inflight.response
+    assert PREFIX + text == sent.followed

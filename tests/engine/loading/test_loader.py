@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import stage
 from asserting import every
-from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell
+from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell, line_of
 
 from blsnb import Server
 from blsnb.errors import InferenceError, ModelLoadError
@@ -53,13 +53,28 @@ def test_the_name_in_a_configuration_is_checked_last(server):
 def test_a_failing_finalize_is_no_failure(server, caplog):
     """It is only in the model's log, as on Triton."""
     methods = "def finalize(self):\n    1 / 0\n"
-    server.define("model", cell("pass", methods=methods), config=CONFIG)
+    source = cell("pass", methods=methods)
+    server.define("model", source, config=CONFIG)
 
     with caplog.at_level("INFO", "blsnb.model"):
         server.unload("model")
 
     assert "UNAVAILABLE" == server.model("model").state
-    assert "ZeroDivisionError: division by zero\n\nAt:\n" in caplog.text
+    [record] = caplog.records
+    assert "ZeroDivisionError: division by zero\n\nAt:\n" in record.getMessage()
+    place = f"model.py:{line_of(source, '1 / 0')}"
+    assert ("INFO", place) == (record.triton_level, record.triton_place)
+
+
+def test_a_finalize_that_fails_elsewhere_has_no_line(server, caplog):
+    """The log names the model's file with line 0."""
+    server.define("model", cell("pass", methods="finalize = divmod\n"), config=CONFIG)
+
+    with caplog.at_level("INFO", "blsnb.model"):
+        server.unload("model")
+
+    [record] = caplog.records
+    assert "model.py:0" == record.triton_place
 
 
 def test_a_models_object_is_deleted_after_finalize(server):

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import pytest
 from asserting import every
 
-from blsnb.engine.request.open_requests import OpenRequests
+from blsnb.engine.request.open_requests import OpenRequests, stopping_refusal
 from blsnb.errors import ServerClosedError
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.request_fields import RequestFields
 from blsnb.trace.recorder import Recorder
 
 
@@ -95,3 +97,24 @@ def test_a_closed_server_opens_no_request():
 
     assert [True] == [record.ended for record in recorder.runs]
     assert [] == requests.in_flight()
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "prefix"),
+    [
+        ("", "[request id: 7] "),
+        ("dynamic_batching", "[request id: 7] "),
+        ("sequence_batching", ""),
+    ],
+)
+def test_a_stopping_server_refuses_requests(scheduling, prefix):
+    """Only the sequence batcher leaves out the id of the request."""
+    message = RequestMessage("m", (), (), RequestFields(request_id="7"))
+    error = stopping_refusal(message, scheduling)
+
+    assert (
+        f"{prefix}Server is stopping, scheduler for model has stopped accepting new "
+        "inference requests",
+        "UNAVAILABLE",
+        "Send requests before server.close(), or make a new blsnb.Server().",
+    ) == (error.message, error.code, error.advice)
