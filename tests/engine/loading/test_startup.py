@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from cells import CONFIG, DOUBLE
 
 from blsnb import ModelLoadError, Server
 from blsnb.engine.loading.startup import ControlMode, parse_control_mode
+
+NEEDS_EXPLICIT = (
+    "Use of '--load-model' requires setting '--model-control-mode=explicit' as well: "
+    "startup_models cannot be used with model_control_mode='{}'"
+)
 
 
 @pytest.fixture
@@ -75,8 +82,18 @@ def test_a_folder_that_is_not_a_model_is_explained(models):
     (models / "tests").mkdir()
     advice = failure(models, model_control_mode="none").advice
 
-    assert "would not start either: 'tests' with neither a config" in advice
-    assert advice.endswith("\nWith exit_on_error=False a server starts nevertheless.")
+    assert (
+        "Triton takes every folder of a repository for a model, and would not start "
+        "either: 'tests' with neither a configuration nor a version can be moved "
+        "elsewhere.\nWith exit_on_error=False a server starts nevertheless."
+    ) == advice
+
+
+def test_folders_of_models_are_not_to_be_moved(models):
+    """They only fail to load."""
+    advice = failure(models, model_control_mode="none").advice
+
+    assert "With exit_on_error=False a server starts nevertheless." == advice
 
 
 @pytest.mark.parametrize(
@@ -93,21 +110,42 @@ def test_a_server_can_start_without_failing_models(models, settings):
         assert ["READY", "UNAVAILABLE", "not loaded"] == [
             model.state for model in server.models()
         ]
-        assert {"b", "c"} == {each.model for each in server.log.lines}
+        assert [("b", "ERROR"), ("c", "ERROR")] == [
+            (each.model, each.level) for each in server.log.lines
+        ]
+        b, c = (each.text for each in server.log.lines)
+        begin, _, reason = b.partition(";\n\nInternal: ")
+        assert begin.startswith(
+            "load failed for model 'b': version 1 is at UNAVAILABLE"
+        )
+        assert reason.startswith("ZeroDivisionError: division by zero\n")
+        polled = "failed to load 'c', failed to poll from model repository\n"
+        assert c.startswith(polled)
+        assert len(c) > len(polled)
 
 
 @pytest.mark.parametrize(
     ("mode", "names", "text"),
     [
-        ("explicit", ["*", "a"], "Wildcard model name '\\*' must be the ONLY startup"),
-        ("poll", ["a"], "Use of '--load-model' requires setting"),
-        ("none", ["*"], "Use of '--load-model' requires setting"),
-        ("bogus", [], "'bogus' is not valid; expected 'none', 'poll' or 'explicit'"),
+        (
+            "explicit",
+            ["*", "a"],
+            "Wildcard model name '*' must be the ONLY startup model if specified at "
+            "all.",
+        ),
+        ("poll", ["a"], NEEDS_EXPLICIT.format("poll")),
+        ("none", ["*"], NEEDS_EXPLICIT.format("none")),
+        (
+            "bogus",
+            [],
+            "model_control_mode='bogus' is not valid; expected 'none', 'poll' or "
+            "'explicit'",
+        ),
     ],
 )
 def test_startup_models_require_explicit_mode(mode, names, text):
     """The errors have Triton's texts where they exist."""
-    with pytest.raises(ValueError, match=text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         Server(model_control_mode=mode, startup_models=names)
 
 

@@ -9,6 +9,7 @@ from cells import CONFIG, DOUBLE, FINAL, LIFE, cell
 
 from blsnb.errors import ModelLoadError, WouldHang
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.events import CallFlag
 
 X = {"X": np.array([1, 2], np.float32)}
 ZERO = "data_type: TYPE_FP32 dims: [ 3 ] zero_data: true"
@@ -203,6 +204,29 @@ def test_a_load_by_a_model_shows_its_warm_up(server):
     assert ["loader", "m", "double"] == names
     assert () == spans[1].notes
     assert 1 == spans[2].parent
+
+
+def test_a_load_by_a_model_shows_the_failure_of_its_warm_up(server):
+    """The call of the warm-up has the error."""
+    body = """
+    stage.seen.append(1)
+    if len(stage.seen) == 1:
+        return [reply(x_of(request))]
+    error = pb_utils.TritonError("bad", pb_utils.TritonError.NOT_FOUND)
+    return [pb_utils.InferenceResponse(error=error)]
+    """
+    server.define("m", cell(body), config=warmed())
+    server.unload("m")
+    loads = (
+        "try:\n    pb_utils.load_model('m')\nexcept pb_utils.TritonModelException:\n"
+        "    pass\nreturn [reply(x_of(request))]"
+    )
+    server.define("loader", cell(loads), config=CONFIG)
+
+    _, warm = server.infer("loader", X).trace.spans
+
+    assert warm.flags & CallFlag.ERROR
+    assert ("bad", "NOT_FOUND") == (warm.error, warm.error_code)
 
 
 def test_prints_of_a_warm_up_are_shown_where_the_load_is(server, capsys, caplog):

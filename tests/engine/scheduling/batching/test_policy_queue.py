@@ -140,18 +140,19 @@ def test_late_requests_are_taken_last():
     assert 0 == len(queue)
 
 
-def test_a_full_queue_refuses_the_next_request():
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_full_queue_refuses_the_next_request(most):
     """Without a limit it is never full."""
     limited, free = (
-        PolicyQueue(QueuePolicy(max_queue_size=2)),
-        PolicyQueue(QueuePolicy()),
+        PolicyQueue(QueuePolicy(max_queue_size=each)) for each in (most, 0)
     )
-    for _ in range(2):
+    for _ in range(most):
         limited.add(queued("a"), 0)
         free.add(queued("a"), 0)
+    free.add(queued("a"), 0)
     with pytest.raises(QueueFull):
         limited.add(queued("a"), 0)
-    assert (2, 2) == (len(limited), len(free))
+    assert (most, most + 1) == (len(limited), len(free))
 
 
 @pytest.mark.parametrize(
