@@ -199,3 +199,23 @@ def test_what_a_batcher_asks_of_its_queue(text, waits, may_delay, has_timeouts):
 
     assert has_timeouts is bool(queue.has_timeouts)
     assert (1, ["a"]) == (len(queue), names(queue))
+
+
+def test_a_level_has_its_own_policy_or_the_default_one():
+    """The policy of a level that does not exist has no effect."""
+    queue = PriorityQueue(
+        batching(
+            "priority_levels: 2 default_priority_level: 2 "
+            "default_queue_policy { max_queue_size: 5 } "
+            "priority_queue_policy { key: 1 value { max_queue_size: 1 } }"
+        )
+    )
+
+    assert [5, 1, 5, 5] == [queue.policy_of(n).max_queue_size for n in range(4)]
+    queue.add(queued("b"), 0)
+    first = queued("a")
+    first.priority = 1
+    queue.add(first, 0)
+    assert ["a", "b"] == names(queue)
+    with pytest.raises(QueueFull):
+        queue.add(first, 0)
