@@ -164,6 +164,26 @@ def test_the_metrics_page_has_hits_and_misses(server):
     ] == lines
 
 
+def test_the_cache_keeps_no_more_bytes_than_its_size():
+    """The least recently found outputs are dropped, as many as necessary."""
+    cache = ResponseCache(12)
+    one, two, three = (
+        CachedOutputs((a_ref("Y", *range(count)),), None) for count in (1, 2, 3)
+    )
+    four = CachedOutputs((a_ref("Y", *range(4)),), None)
+    assert [4, 8, 12, 16] == [each.byte_size for each in (one, two, three, four)]
+    assert [True, True] == [cache.insert(b"1", one), cache.insert(b"2", two)]
+    assert cache.insert(b"2", one) is False
+    assert cache.insert(b"4", four) is True
+    assert [one, two, None] == [cache.find(key) for key in (b"1", b"2", b"4")]
+    cache.find(b"1")
+
+    cache.insert(b"3", one)
+    assert [one, None, one] == [cache.find(key) for key in (b"1", b"2", b"3")]
+    cache.insert(b"5", three)
+    assert [None, None, three] == [cache.find(key) for key in (b"1", b"3", b"5")]
+
+
 def test_a_key_is_of_bytes_alone():
     """Names, sizes and models count, but not shapes or the order of inputs."""
     row, column = a_ref("A", 1, 2), a_ref("A", 1, 2)

@@ -219,3 +219,45 @@ def test_a_level_has_its_own_policy_or_the_default_one():
     assert ["a", "b"] == names(queue)
     with pytest.raises(QueueFull):
         queue.add(first, 0)
+
+
+@pytest.mark.parametrize(("levels", "kept"), [(16, 16), (17, 1)])
+def test_few_levels_are_kept_without_requests(levels, kept):
+    """A configuration may have billions of them."""
+    queue = PriorityQueue(batching("priority_levels: 99 default_priority_level: 1"))
+    for priority in range(1, levels + 1):
+        request = queued(str(priority))
+        request.priority = priority
+        queue.add(request, 0)
+
+    assert [str(n) for n in range(1, levels)] == names(queue.take(levels - 1))
+    assert kept == len(queue._levels) == len(queue._in_order)
+    assert [str(levels)] == names(queue)
+
+
+def test_a_request_of_any_level_is_removed():
+    """One that is not there is no error."""
+    queue = PriorityQueue(batching("priority_levels: 2 default_priority_level: 2"))
+    request = queued("a")
+    queue.add(request, 0)
+
+    assert [True, False] == [queue.remove(request), queue.remove(request)]
+    assert 0 == len(queue)
+
+
+def test_expired_requests_of_all_levels_are_rejected():
+    """They are in the order of the levels."""
+    queue = PriorityQueue(
+        batching(
+            "priority_levels: 2 default_priority_level: 2 "
+            f"default_queue_policy {{ {REJECTS} }}"
+        )
+    )
+    for name, priority in (("b", 2), ("a", 1)):
+        request = queued(name)
+        request.priority = priority
+        queue.add(request, 0)
+
+    assert [] == queue.reject_expired(7 * US).rejected
+    assert ["a", "b"] == names(queue.reject_expired(7 * US + 1).rejected)
+    assert 0 == len(queue)
