@@ -285,7 +285,8 @@ class ModelInstance:
         """The location of ``execute``, for messages."""
         # Static look-up, because properties are model code.
         hook = static_attribute(self.model, "execute")
-        hook = hook.__func__ if isinstance(hook, types.MethodType) else hook
+        if isinstance(hook, types.MethodType | staticmethod):
+            hook = hook.__func__
         while isinstance(hook, types.FunctionType) and "__wrapped__" in vars(hook):
             hook = vars(hook)["__wrapped__"]
         code = hook.__code__ if isinstance(hook, types.FunctionType) else None
