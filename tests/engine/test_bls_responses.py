@@ -127,3 +127,15 @@ def test_a_lost_error_is_noted(stream, before, error, final, loses, is_noted):
         responses.get(number)
 
     assert ([LOST] if is_noted else []) == (stream.call.notes or [])
+
+
+def test_responses_that_are_dropped_have_no_reader(stream):
+    """The model may cancel the request before."""
+    seen = []
+    stream.cancel = lambda: seen.append("cancel")
+    stream.leave = lambda: seen.append("leave")
+    responses = reader(stream)
+    responses.cancel()
+    assert ["cancel"] == seen
+    del responses
+    assert ["cancel", "leave"] == seen

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE
 
+from blsnb.engine.catalog import Catalog, VersionState
+from blsnb.engine.metrics.statistics import ModelStatistics
+from blsnb.engine.metrics.version_counts import VersionCounts
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.events import ModelInfo
 
 TWO = CONFIG + "version_policy { specific { versions: [ 1, 3 ] } }"
 UNKNOWN = "Request for unknown model: "
@@ -141,4 +145,151 @@ def test_files_without_a_configuration_cannot_be_loaded(server):
     assert (
         "Load parameter 'config' must be specified for model file override"
         == caught.value.reason
+    )
+
+
+class Version:
+    """A version that serves, or still runs."""
+
+    waiting_count = 0
+    trouble = ""
+
+    def __init__(self, number: int, name: str = "m", tag: str = "") -> None:
+        self.info = ModelInfo(name, number, "python", "cpu", name, "")
+        self.statistics = ModelStatistics(name, number)
+        tags = {"tag": tag} if tag else {}
+        self.counts = VersionCounts(self.info, tags, False)
+        self.is_running = False
+        self.left = []
+
+    def replace_abandoned(self, root):
+        return [(root, each) for each in self.left]
+
+
+READY, UNLOADED = VersionState("READY"), VersionState("UNAVAILABLE", "unloaded")
+
+
+def test_versions_that_are_replaced_are_returned():
+    """One that stays is not; one that is left out is unloaded."""
+    catalog = Catalog()
+    one, two, three = Version(1), Version(2), Version(2)
+    assert [] == catalog.put("m", {1: one, 2: two})
+    assert [one, two] == catalog.put("m", {2: three})
+
+    assert [three] == catalog.all_versions() == [catalog.find("m")]
+    assert {1: UNLOADED, 2: READY} == catalog.states("m")
+    assert (["m"], ["m"]) == (catalog.names(), catalog.known_names())
+    assert [] == catalog.put("m", {2: three})
+    assert [three] == catalog.remove("m")
+    assert {1: UNLOADED, 2: UNLOADED} == catalog.states("m")
+    assert ([], ["m"], []) == (
+        catalog.names(),
+        catalog.known_names(),
+        catalog.all_versions(),
+    )
+
+
+def test_only_a_model_that_served_was_unloaded():
+    """One that failed or serves was not."""
+    catalog = Catalog()
+    assert not catalog.is_unloaded("m")
+    catalog.put("m", {1: Version(1)})
+    assert not catalog.is_unloaded("m")
+    catalog.remove("m")
+    assert catalog.is_unloaded("m")
+    catalog.put_failures("m", catalog.states("m"), {2: "Internal: no"})
+    assert not catalog.is_unloaded("m")
+
+
+def test_a_failed_load_changes_the_states_of_versions_that_do_not_serve():
+    """The trouble of one that serves is its reason."""
+    catalog = Catalog()
+    one, two = Version(1), Version(2)
+    two.trouble = "no instance"
+    catalog.put("m", {1: one, 2: two})
+    catalog.put_failures("m", catalog.states("m"), {1: "a", 3: "b", 4: "unloaded"})
+
+    assert {
+        1: READY,
+        2: VersionState("READY", "no instance"),
+        3: VersionState("UNAVAILABLE", "b"),
+        4: UNLOADED,
+    } == catalog.states("m")
+    catalog.forget("m")
+    assert 4 == len(catalog.states("m"))
+    catalog.remove("m")
+    catalog.forget("m")
+    assert ({}, []) == (catalog.states("m"), catalog.known_names())
+
+
+@pytest.mark.parametrize("served", [{}, {1: Version(1)}])
+def test_versions_are_loading_unless_they_serve(served):
+    """The former states return at the end."""
+    catalog = Catalog()
+    if served:
+        catalog.put("m", served)
+    before = catalog.states("m")
+    with catalog.loading("m", {1, 2}):
+        loading = {1: VersionState("LOADING"), 2: VersionState("LOADING")}
+        assert loading | before == catalog.states("m")
+
+    assert before == catalog.states("m")
+    assert list(served and ["m"]) == catalog.known_names()
+
+
+def test_an_unloaded_version_that_still_runs_is_unloading():
+    """Others of the model have their states."""
+    catalog = Catalog()
+    running, over, other = Version(1), Version(2), Version(1, "other")
+    running.is_running = other.is_running = True
+    catalog.put("m", {1: running, 2: over})
+    catalog.put("other", {1: other})
+    catalog.remove("m")
+
+    assert {1: VersionState("UNLOADING"), 2: UNLOADED} == catalog.current_states("m")
+    assert [
+        {"name": "m", "version": "1", "state": "UNLOADING"},
+        {
+            "name": "m",
+            "version": "2",
+            "state": "UNAVAILABLE",
+            "reason": "unloaded",
+        },
+    ] == catalog.index("m")
+    assert [{"name": "x"}] == catalog.index("x")
+    assert {1: READY} == catalog.current_states("other")
+    assert {id(running), id(other)} == {id(each) for each in catalog.alive()}
+
+
+def test_a_load_continues_the_counts_of_one_that_still_runs():
+    """Only with equal tags; what has ended is forgotten."""
+    catalog = Catalog()
+    one, two, tagged = Version(1), Version(1), Version(1, tag="x")
+    one.statistics.miss(5)
+    catalog.put("m", {1: one})
+    catalog.put("m", {1: one})
+    assert 1 == one.counts.read()["cache_miss.count"]
+    one.is_running = True
+    catalog.put("m", {1: two})
+    assert one.counts is two.counts
+    assert 1 == two.counts.read()["cache_miss.count"]
+    catalog.put("m", {1: tagged})
+
+    assert tagged.counts is not one.counts
+    assert 0 == tagged.counts.read()["cache_miss.count"]
+    assert [("m", 1), ("m", 1)] == [
+        (each.name, each.number) for each in catalog.counts()
+    ]
+
+
+def test_all_instances_of_an_ended_request_are_replaced():
+    """Those of withdrawn versions, too."""
+    catalog = Catalog()
+    one, two = Version(1), Version(1)
+    one.left, two.left = ["a"], ["b", "c"]
+    catalog.put("m", {1: one})
+    catalog.put("m", {1: two})
+
+    assert [("root", "a"), ("root", "b"), ("root", "c")] == sorted(
+        catalog.replace_abandoned("root")
     )
