@@ -12,6 +12,7 @@ from blsnb.engine.metrics.version_counts import VersionCounts
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelLoadError
 from blsnb.parts.server_parts import parts_of
+from blsnb.pb_utils.backend import Refusal
 from blsnb.trace.events import ModelInfo
 
 TWO = CONFIG + "version_policy { specific { versions: [ 1, 3 ] } }"
@@ -152,7 +153,9 @@ class Version:
     """A version that serves, or still runs."""
 
     waiting_count = 0
-    trouble = ""
+    trouble = reason = ""
+    has_ready_hook = False
+    config = "a configuration"
 
     def __init__(self, number: int, name: str = "m", tag: str = "") -> None:
         self.info = ModelInfo(name, number, "python", "cpu", name, "")
@@ -161,6 +164,9 @@ class Version:
         self.counts = VersionCounts(self.info, tags, False)
         self.is_running = False
         self.left = []
+
+    def not_ready_reason(self):
+        return self.reason
 
     def replace_abandoned(self, root):
         return [(root, each) for each in self.left]
@@ -240,10 +246,10 @@ def test_versions_are_loading_unless_they_serve(served):
 def test_an_unloaded_version_that_still_runs_is_unloading():
     """Others of the model have their states."""
     catalog = Catalog()
-    running, over, other = Version(1), Version(2), Version(1, "other")
+    running, over, other = Version(1), Version(2), Version(2, "other")
     running.is_running = other.is_running = True
     catalog.put("m", {1: running, 2: over})
-    catalog.put("other", {1: other})
+    catalog.put("other", {2: other})
     catalog.remove("m")
 
     assert {1: VersionState("UNLOADING"), 2: UNLOADED} == catalog.current_states("m")
@@ -257,7 +263,7 @@ def test_an_unloaded_version_that_still_runs_is_unloading():
         },
     ] == catalog.index("m")
     assert [{"name": "x"}] == catalog.index("x")
-    assert {1: READY} == catalog.current_states("other")
+    assert {2: READY} == catalog.current_states("other")
     assert {id(running), id(other)} == {id(each) for each in catalog.alive()}
 
 
@@ -293,3 +299,36 @@ def test_all_instances_of_an_ended_request_are_replaced():
     assert [("root", "a"), ("root", "b"), ("root", "c")] == sorted(
         catalog.replace_abandoned("root")
     )
+
+
+@pytest.mark.parametrize(
+    ("has_hook", "reason", "is_ready"),
+    [(False, "", True), (False, "no", True), (True, "", True), (True, "no", False)],
+)
+def test_a_model_may_say_that_it_is_not_ready(has_hook, reason, is_ready):
+    """Without an ``is_ready`` of its own it is, as long as it serves."""
+    catalog, version = Catalog(), Version(3)
+    version.has_ready_hook, version.reason = has_hook, reason
+    catalog.put("m", {3: version})
+
+    assert [is_ready] * 3 == [catalog.is_ready("m", text) for text in ("", "3", " 3")]
+    assert [False, False] == [catalog.is_ready("m", "1"), catalog.is_ready("x", "")]
+    with pytest.raises(Refusal, match=r"version string 'a' \(details: stol\), version"):
+        catalog.is_ready("m", "a")
+
+
+def test_a_configuration_is_that_of_a_version_that_serves():
+    """Otherwise there is none; statistics are of all models, by name."""
+    catalog = Catalog()
+    catalog.put("m", {1: Version(1), 2: Version(2)})
+    catalog.put("a", {1: Version(1, "a")})
+
+    assert ["a configuration", None, None] == [
+        catalog.config("m"),
+        catalog.config("m", 3),
+        catalog.config("x"),
+    ]
+    assert [("a", "1"), ("m", "1"), ("m", "2")] == [
+        (row["name"], row["version"]) for row in catalog.statistics()
+    ]
+    assert ["2"] == [row["version"] for row in catalog.statistics("m", 2)]
