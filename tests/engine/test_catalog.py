@@ -318,7 +318,7 @@ def test_a_model_may_say_that_it_is_not_ready(has_hook, reason, is_ready):
 
 
 def test_a_configuration_is_that_of_a_version_that_serves():
-    """Otherwise there is none; statistics are of all models, by name."""
+    """Statistics without a name are those of all models."""
     catalog = Catalog()
     catalog.put("m", {1: Version(1), 2: Version(2)})
     catalog.put("a", {1: Version(1, "a")})

@@ -147,7 +147,7 @@ def test_a_model_without_a_free_instance_lacks_no_resources():
 
 
 def test_a_wait_without_an_execution_ends_the_description():
-    """All instances may have become free meanwhile."""
+    """All instances may have become free."""
     waiting = request("a", waiting_for=Pool(free("a_0"), free("a_1")))
 
     assert ["a request to a waits (2 instances, all busy)"] == wait_cycle(waiting)
