@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from blsnb.errors import ModelLoadError
+from blsnb.backends.onnx_tensors import tensors_of
+from blsnb.errors import BackendError, ModelLoadError
 from blsnb.parts.server_parts import parts_of
 
 from . import onnx_models as onnx
@@ -164,6 +167,56 @@ UNABLE = "Invalid argument: unable to load model 'leaf', "
 def test_a_configuration_that_contradicts_the_model_is_refused(server, config, reason):
     """The text is that of Triton's backend."""
     assert reason == refusal(server, onnx.identity(dims=(3, 2)), config)
+
+
+def test_a_scalar_must_have_dims_of_one(server):
+    """The text is that of Triton's backend."""
+    reason = refusal(
+        server,
+        onnx.identity(dims=()),
+        "input { name: 'X' data_type: TYPE_FP32 dims: [1, 2] }",
+    )
+
+    assert reason == (
+        f"{UNABLE}scalar tensor 'X', should only provide 1 in the model configuration "
+        "when the model doesn't support batching. Model configuration provided: [1,2]."
+    )
+
+
+def test_an_optional_input_must_not_be_batched(server):
+    """The text is that of Triton's backend."""
+    data = onnx.model(
+        [onnx.node("Add", ["X", "BIAS"], ["Y"])],
+        [onnx.tensor("X", onnx.FLOAT, ("b", 2)), onnx.tensor("BIAS", onnx.FLOAT, (2,))],
+        [onnx.tensor("Y", onnx.FLOAT, ("b", 2))],
+        [onnx.initializer("BIAS", [10, 20])],
+    )
+    bias = "input { name: 'BIAS' data_type: TYPE_FP32 dims: 2 optional: true }"
+
+    assert refusal(server, data, f"max_batch_size: 4 {IO} {bias}") == (
+        f"{UNABLE}optional input 'BIAS' is not supported for models that support "
+        "batching"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("seq(tensor(float))", "SEQUENCE"),
+        ("map(int64,tensor(float))", "MAP"),
+        ("optional(tensor(float))", "UNKNOWN"),
+        ("sparse_tensor(float)", "SPARSETENSOR"),
+    ],
+)
+def test_only_tensors_are_inputs_and_outputs(written, kind):
+    """The text names ONNX Runtime's type."""
+    with pytest.raises(BackendError) as caught:
+        tensors_of([SimpleNamespace(name="X", type=written, shape=[])])
+    assert (caught.value.code, str(caught.value)) == (
+        "UNSUPPORTED",
+        f"Unsupported ONNX Type 'ONNX_TYPE_{kind}' for I/O 'X', expected "
+        "'ONNX_TYPE_TENSOR'.",
+    )
 
 
 def test_only_inputs_may_fix_a_variable_dimension(server):

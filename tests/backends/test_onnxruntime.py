@@ -6,6 +6,7 @@ of it can be compared: what is expected here is read from the backend's source.
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
@@ -194,15 +195,22 @@ def test_requests_are_executed_as_one_batch(tmp_path):
     ("rows", "text"),
     [
         (5, "batch size 5 for 'm_0', max allowed is 4"),
-        (0, "a batch of size 0 has no response"),
+        (
+            0,
+            "a batch of size 0 has no response. Triton's backend drops such requests, "
+            "and their clients wait indefinitely.",
+        ),
     ],
 )
 def test_a_batch_of_an_invalid_size_is_refused(tmp_path, rows, text):
     """On Triton a batch without rows would hang."""
     made = instance(tmp_path, onnx.identity())
     empty = RequestMessage("m", (freeze("X", np.zeros((rows, 2), np.float32), FP32),))
-    with pytest.raises(BackendError, match=text):
+    with pytest.raises(BackendError) as caught:
         made.execute([empty])
+    error = caught.value
+    assert text == (f"{error}. {error.advice}" if error.advice else str(error))
+    assert "INTERNAL" == error.code
 
 
 def test_an_output_with_too_few_rows_is_an_error(tmp_path):
@@ -215,8 +223,22 @@ def test_an_output_with_too_few_rows_is_an_error(tmp_path):
     )
     made = instance(tmp_path, data)
     message = RequestMessage("m", (freeze("X", np.array([7, 7], np.float32), FP32),))
-    with pytest.raises(BackendError, match="'Y' has 1 rows for a batch of 2"):
+    with pytest.raises(BackendError) as caught:
         made.execute([message])
+    assert "output 'Y' has 1 rows for a batch of 2; Triton reads beyond its end" == str(
+        caught.value
+    )
+
+
+def test_an_input_that_the_file_lacks_is_an_error(tmp_path):
+    """The text is that of Triton's backend."""
+    made = instance(tmp_path, onnx.identity())
+    message = RequestMessage("m", (freeze("Z", np.zeros((1, 2), np.float32), FP32),))
+    with pytest.raises(BackendError) as caught:
+        made.execute([message])
+    assert "Failed to retrieve the ONNX input tensor info from 'Z'." == str(
+        caught.value
+    )
 
 
 def test_calls_of_a_python_model_are_batched_and_traced(server):
@@ -334,7 +356,22 @@ def test_instances_share_the_cores():
     ]
 
     assert [1, 7] == counts
-    assert session_options(parse_pbtxt(""), 1).intra_op_num_threads >= 1
+
+
+def test_the_cores_are_those_that_the_process_may_use(monkeypatch):
+    """All of the machine where the system does not say which."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(6), raising=False)
+    shared = session_options(parse_pbtxt(""), 3)
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    whole = session_options(parse_pbtxt(""), 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    unknown = session_options(parse_pbtxt(""), 1)
+
+    assert [(2, 2), (4, 4), (1, 1)] == [
+        (each.intra_op_num_threads, each.inter_op_num_threads)
+        for each in (shared, whole, unknown)
+    ]
 
 
 @pytest.mark.parametrize(

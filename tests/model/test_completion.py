@@ -90,30 +90,65 @@ def test_an_unknown_data_type_fails_the_load(data_type: str) -> None:
     assert data_type in error.advice
 
 
+MISSING = "model configuration is not provided for model 'm'"
+ADVICE = "auto_complete_config may only set values that JSON has."
 REFUSED = {
-    "an unknown key": ({"foo": 1}, "NOT_FOUND"),
-    "no object": ([], "NOT_FOUND"),
-    "a low surrogate": ({"parameters": {"a\udc00": {}}}, "NOT_FOUND"),
-    "a high surrogate": ({"parameters": {"a\ud800": {}}}, "INTERNAL"),
-    "infinite": ({"max_batch_size": float("inf")}, "INTERNAL"),
-    "a number as a bool": ({"model_transaction_policy": {"decoupled": 1}}, "INTERNAL"),
+    "an unknown key": ({"foo": 1}, "NOT_FOUND", MISSING, None),
+    "no object": ([], "NOT_FOUND", MISSING, None),
+    "a low surrogate": (
+        {"parameters": {"a\udc00": {}}},
+        "NOT_FOUND",
+        MISSING,
+        None,
+    ),
+    "a high surrogate": (
+        {"parameters": {"a\ud800": {}}},
+        "INTERNAL",
+        "Failed to parse auto-complete JSON.",
+        ADVICE,
+    ),
+    "infinite": (
+        {"max_batch_size": float("inf")},
+        "INTERNAL",
+        "Failed to accept document, invalid JSON.",
+        ADVICE,
+    ),
+    "a number as a bool": (
+        {"model_transaction_policy": {"decoupled": 1}},
+        "INTERNAL",
+        "auto_complete_config sets 'decoupled' to 1; expected a bool",
+        "Triton ends when it reads this value. Set True or False.",
+    ),
 }
 
 
-@pytest.mark.parametrize(("tree", "code"), REFUSED.values(), ids=REFUSED)
-def test_the_whole_document_is_read(tree: Any, code: str) -> None:
+@pytest.mark.parametrize(
+    ("tree", "code", "text", "advice"), REFUSED.values(), ids=REFUSED
+)
+def test_the_whole_document_is_read(
+    tree: Any, code: str, text: str, advice: str | None
+) -> None:
     """A fault in a key without effect is one, too."""
     with pytest.raises(ModelConfigError) as caught:
         complete(normal(), text_of(tree))
+    error = caught.value
 
-    assert (code, "create") == (caught.value.code, caught.value.stage)
+    assert (code, "create", text) == (error.code, error.stage, error.message)
+    if advice is None:
+        assert error.advice.startswith("auto_complete_config set an invalid value: ")
+    else:
+        assert advice == error.advice
 
 
-def test_a_text_is_a_bool() -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("True", True), ("true", True), ("False", False), (None, False), (True, True)],
+)
+def test_a_text_is_a_bool(text: object, expected: bool) -> None:
     """As in a configuration that a client sends."""
-    policy = {"model_transaction_policy": {"decoupled": "True"}}
+    policy = {"model_transaction_policy": {"decoupled": text}}
 
-    assert complete(normal(), text_of(policy)).decoupled
+    assert expected is complete(normal(), text_of(policy)).decoupled
 
 
 def test_a_first_scheduler_may_be_added() -> None:
@@ -128,8 +163,20 @@ def test_a_first_scheduler_may_be_added() -> None:
 @pytest.mark.parametrize("tree", [None, [], {"name": "m"}])
 def test_an_ignored_completion_must_name_the_file(tree: Any) -> None:
     """The text is Triton's."""
-    with pytest.raises(ModelConfigError, match="'default_model_filename'"):
+    with pytest.raises(ModelConfigError) as caught:
         check_ignored(text_of(tree))
+    error = caught.value
+
+    assert ("create", "INTERNAL", ADVICE) == (error.stage, error.code, error.advice)
+    assert (
+        "attempt to access non-existing object member 'default_model_filename'"
+        == error.message
+    )
+
+
+def test_an_ignored_completion_may_name_the_file() -> None:
+    """It is accepted, also without a name."""
+    check_ignored(text_of({"default_model_filename": ""}))
 
 
 @pytest.mark.parametrize("returned", [None, {}, 3])
@@ -144,6 +191,10 @@ def test_the_function_must_return_its_configuration(returned: Any) -> None:
         "pb.ModelConfig object." == error.message
     )
     assert ("create", "INTERNAL") == (error.stage, error.code)
+    assert (
+        "End auto_complete_config with: return auto_complete_model_config"
+        == error.advice
+    )
 
 
 def test_a_returned_configuration_passes() -> None:

@@ -24,6 +24,41 @@ def test_the_name_must_be_that_of_the_folder(written: str) -> None:
         f"unexpected directory name 'm' for model '{written}', directory name must "
         "equal model name" == caught.value.message
     )
+    assert 'Write name: "m", or leave name out.' == caught.value.advice
+
+
+def test_a_configured_value_is_kept() -> None:
+    """Defaults are for fields that are missing."""
+    text = """
+    name: 'n'
+    max_batch_size: 8
+    version_policy { latest { num_versions: 3 } }
+    optimization { input_pinned_memory { enable: false } }
+    instance_group { name: 'g' count: 3 kind: KIND_GPU gpus: 1 }
+    """
+    dynamic = normal(f"{text} dynamic_batching {{ preferred_batch_size: 2 }}", gpus=2)
+    oldest = "max_sequence_idle_microseconds: 5 oldest { preferred_batch_size: 2 }"
+    sequences = normal(f"{text} sequence_batching {{ {oldest} }}").message
+    message = dynamic.message
+    [group] = message.instance_group
+
+    assert ("n", 3) == (message.name, message.version_policy.latest.num_versions)
+    assert (False, True) == (
+        message.optimization.input_pinned_memory.enable,
+        message.optimization.output_pinned_memory.enable,
+    )
+    assert ("g", 3, [1]) == (group.name, group.count, group.gpus)
+    assert [2] == message.dynamic_batching.preferred_batch_size
+    assert [2] == sequences.sequence_batching.oldest.preferred_batch_size
+    assert 5 == sequences.sequence_batching.max_sequence_idle_microseconds
+
+
+def test_an_unnamed_group_is_numbered() -> None:
+    """The group that a configuration without groups gets has the model's name."""
+    several = normal("instance_group [{}, { name: 'g' }, {}]").message
+
+    assert ["m_0", "g", "m_2"] == [group.name for group in several.instance_group]
+    assert ["m"] == [group.name for group in normal("").message.instance_group]
 
 
 def test_batchers_prefer_full_batches() -> None:

@@ -1,5 +1,7 @@
 """The order of a hash table's entries."""
 
+import zlib
+
 import pytest
 
 from blsnb.model.rules.hash_order import hash_order
@@ -25,3 +27,15 @@ def test_names_with_different_bytes_have_different_positions():
 def test_the_second_of_two_names_comes_first(names):
     """It begins the chain of the table, unless both have one bucket."""
     assert names[::-1] == hash_order(names)
+
+
+@pytest.mark.parametrize(
+    ("count", "checksum"),
+    [(2, 2615027267), (13, 2980787731), (14, 3566524858), (1300, 2750552384)],
+)
+def test_the_order_is_that_of_the_library(count, checksum):
+    """The checksums are those of libstdc++'s `unordered_set`, whose table grows."""
+    names = [f"{'x' * (n % 19)}{n}" for n in range(count)]
+    order = hash_order(names)
+
+    assert checksum == zlib.crc32("".join(f"{name}," for name in order).encode())

@@ -54,6 +54,44 @@ def test_the_library_of_another_backend_is_never_loaded(tmp_path):
     assert "NOT_FOUND" == error.code
 
 
+def test_a_library_is_searched_in_three_folders():
+    """The text ends with a blank, as Triton's does."""
+    error = refusal(check_runtime, 'runtime: "own.so"', Path("r/m/1"))
+
+    assert error.message == (
+        "unable to find backend library 'own.so' for model 'm', searched: 'r/m/1' "
+        "'r/m' '/opt/tritonserver/backends/python' "
+    )
+    assert "INVALID_ARG" == error.code
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "cannot read file data: Is a directory"),
+        (b"\x7fELF".ljust(63, b"\0"), "file too short"),
+        (b"x" * 64, "invalid ELF header"),
+    ],
+)
+def test_a_file_that_is_no_library_has_the_linkers_reason(tmp_path, content, reason):
+    """The folder of the version is the first one."""
+    (tmp_path / "1").mkdir()
+    (tmp_path / "own.so").write_bytes(b"")
+    library = tmp_path / "1" / "own.so"
+    if content is None:
+        library.mkdir()
+    else:
+        library.write_bytes(content)
+    error = refusal(check_runtime, 'runtime: "own.so"', tmp_path / "1")
+
+    assert error.message == f"unable to load shared library: {library}: {reason}"
+
+
+def test_a_configuration_without_agents_is_accepted():
+    """Most have none."""
+    assert check_agents(parse_pbtxt('name: "m"').message) is None
+
+
 def test_agents_without_an_agent_are_refused():
     """Triton fails, or ends; the advice is to leave them out."""
     error = refusal(check_agents, "model_repository_agents { }")

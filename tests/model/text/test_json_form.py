@@ -89,6 +89,18 @@ def test_floats_are_as_short_as_they_can_be(written: str, printed: str) -> None:
     assert f'"minimum_slot_utilization":{printed}}}' in config.to_json()
 
 
+def test_doubles_are_as_short_as_they_can_be() -> None:
+    """Whole numbers have no point; what is no number in JSON is text."""
+    written = "0.1, 1, -3, 9007199254740991, 1e300, inf, -inf, nan"
+    config = parse_pbtxt(
+        "model_metrics { metric_control { metric_identifier { family: 'f' } "
+        f"histogram_options {{ buckets: [{written}] }} }} }}"
+    )
+
+    printed = '0.1,1,-3,9007199254740991,1e300,"Infinity","-Infinity","NaN"'
+    assert f'"buckets":[{printed}]' in config.to_json()
+
+
 def test_a_single_value_is_a_list_of_one() -> None:
     """Triton's parser needs no brackets, and ignores null."""
     document = '{"input": {"name": "X", "dims": "4"}, "output": null}'
@@ -166,6 +178,8 @@ def test_names_are_corrected_inside_maps() -> None:
     ("document", "message"),
     [
         ('{"bogus": 1}', "bogus: Cannot find field."),
+        ('{"n\u00e4me": 1}', "n\u00e4me: Cannot find field."),
+        ({1: 1}, "1: Cannot find field."),
         ('{"input": [{"bogus": 1}]}', "(input[0]) bogus: Cannot find field."),
         (
             '{"parameters": {"a": {"foo": "b"}}}',
