@@ -24,6 +24,22 @@ def test_the_limit_counts_every_connection(three: Connections[str]) -> None:
     assert three.is_full
     three.remove("c")
     assert not three.is_full
+    three.idle("c", 4)
+    assert three.is_full
+    assert 3 == len(three)
+
+
+def test_connections_idle_since_a_time_are_known(three: Connections[str]) -> None:
+    """Those that wait as long or longer; not those with a request."""
+    three.responding("a")
+    three.reading("d", 0)
+
+    assert (["b"], ["b", "c"], []) == (
+        three.idle_since(1),
+        three.idle_since(2),
+        three.idle_since(0.9),
+    )
+    assert 4 == len(three)
 
 
 def test_the_connection_that_has_been_idle_longest_is_chosen(
