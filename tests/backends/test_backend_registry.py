@@ -9,12 +9,19 @@ import pytest
 import stage
 from cells import cell
 
-from blsnb.errors import InferenceError, ModelLoadError
+import blsnb.backends
+from blsnb.backends.backend_registry import find_backend
+from blsnb.errors import InferenceError, ModelConfigError, ModelLoadError
 from blsnb.parts.server_parts import parts_of
 
 from .third_party import install
 
 ECHO = 'backend: "echo"'
+STANDIN = (
+    "A stand-in can replace it: %triton standin {0} --zeros, or --random SEED, "
+    "--replay RUN, --call FUNCTION, --remote grpc://HOST:PORT; in Python "
+    "server.standin('{0}', zeros=True) and so on."
+)
 X = {"X": np.array([1, 2], np.float32)}
 
 
@@ -49,8 +56,10 @@ def test_a_missing_backend_is_refused(server, backend):
         f"argument: unable to find backend library for backend '{backend}', try "
         "specifying runtime on the model configuration.;\n" == caught.value.message
     )
-    assert f"blsnb has no backend '{backend}'" in caught.value.advice
-    assert "%triton standin m --zeros" in caught.value.advice
+    assert (
+        f"blsnb has no backend '{backend}'. {STANDIN.format('m')}"
+        == caught.value.advice
+    )
     assert "UNAVAILABLE" == server.model("m").state
 
 
@@ -161,4 +170,35 @@ def test_a_backend_that_cannot_be_imported_is_reported(server, tmp_path, monkeyp
         add(server)
 
     assert "unable to find backend library for backend 'echo'" in caught.value.message
-    assert "No module named 'third_party_nowhere'" in caught.value.advice
+    assert caught.value.advice == (
+        'The backend is installed, but cannot be imported: ModuleNotFoundError("No '
+        f"module named 'third_party_nowhere'\").\n{STANDIN.format('leaf')}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [
+        (
+            "onnxruntime",
+            "The package onnxruntime is missing. Install it with pip install "
+            "'blsnb[onnx]'.",
+        ),
+        (
+            "blsnb.backends.onnxruntime",
+            "The backend is installed, but cannot be imported: ModuleNotFoundError("
+            "'import of blsnb.backends.onnxruntime halted; None in sys.modules').",
+        ),
+    ],
+)
+def test_a_package_of_an_own_backend_may_be_missing(monkeypatch, missing, reason):
+    """Another module that is missing is not advised."""
+    for name in list(sys.modules):
+        if name.startswith("blsnb.backends.onnx"):
+            monkeypatch.delitem(sys.modules, name)
+            monkeypatch.delattr(blsnb.backends, name.rpartition(".")[2])
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ModelConfigError) as caught:
+        find_backend("onnxruntime", "m")
+
+    assert f"{reason}\n{STANDIN.format('m')}" == caught.value.advice

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from blsnb.backends.onnx_tensors import tensors_of
+from blsnb.backends.onnx_tensors import CONFIGURABLE, tensors_of
 from blsnb.errors import BackendError, ModelLoadError
 from blsnb.parts.server_parts import parts_of
 
@@ -217,6 +217,39 @@ def test_only_tensors_are_inputs_and_outputs(written, kind):
         f"Unsupported ONNX Type 'ONNX_TYPE_{kind}' for I/O 'X', expected "
         "'ONNX_TYPE_TENSOR'.",
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "data_type", "onnx_type", "triton_type"),
+    [
+        *[
+            (f"{kind}{bits}", f"TYPE_{kind.upper()}{bits}", f"{kind.upper()}{bits}", "")
+            for kind in ("int", "uint")
+            for bits in (8, 16, 32, 64)
+        ],
+        ("float16", "TYPE_FP16", "FLOAT16", ""),
+        ("float", "TYPE_FP32", "FLOAT", ""),
+        ("double", "TYPE_FP64", "DOUBLE", ""),
+        ("bool", "TYPE_BOOL", "BOOL", ""),
+        ("string", "TYPE_STRING", "STRING", "TYPE_BYTES"),
+        ("complex64", "TYPE_INVALID", "COMPLEX64", "TYPE_<invalid>"),
+        ("complex128", "TYPE_INVALID", "COMPLEX64", "TYPE_<invalid>"),
+        ("bfloat16", "TYPE_INVALID", "BFLOAT16", "TYPE_<invalid>"),
+        ("float8e5m2", "TYPE_INVALID", "UNDEFINED", "TYPE_<invalid>"),
+    ],
+)
+def test_a_type_has_three_names(written, data_type, onnx_type, triton_type):
+    """In configurations, of ONNX, and in the texts of Triton's backend."""
+    tensor = SimpleNamespace(name="X", type=f"tensor({written})", shape=["b", None, 3])
+    info = tensors_of([tensor])["X"]
+
+    assert (data_type, onnx_type, (-1, -1, 3)) == (
+        info.data_type,
+        info.onnx_type,
+        info.dims,
+    )
+    assert (triton_type or data_type) == info.triton_type
+    assert (data_type in CONFIGURABLE) is (data_type != "TYPE_INVALID")
 
 
 def test_only_inputs_may_fix_a_variable_dimension(server):

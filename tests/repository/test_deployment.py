@@ -124,6 +124,7 @@ def test_a_model_on_a_gpu_gets_one(target):
         (IMAGE, "faces-v2"),
         ("9lives:latest", "triton-9lives"),
         (f"{'a' * 39}.b", "a" * 39),
+        (f"host:5000/{'a' * 41}:1", "a" * 40),
     ],
 )
 def test_the_service_is_named_after_the_image(image, service):

@@ -379,20 +379,40 @@ def test_incomplete_models_are_left_out(repository, target):
         export(repository, target, "a", "c")
 
 
-@pytest.mark.parametrize("name", ["BLSNB_ZERO_COPY", "BLSNB_THREAD"])
-def test_parameters_of_blsnb_are_noted(repository, target, name):
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("BLSNB_ZERO_COPY", "on Triton every input is a copy that may be written"),
+        (
+            "BLSNB_THREAD",
+            "on Triton every instance has a process, and so a thread, of its own "
+            "anyway",
+        ),
+    ],
+)
+def test_parameters_of_blsnb_are_noted(repository, target, name, meaning):
     """They mean nothing on Triton."""
     row = f'parameters {{ key: "{name}" value {{ string_value: "instance" }} }}'
     put(repository, "b", {"config.pbtxt": row})
     notes = export(repository, target, "b").notes
 
-    assert 1 == len(notes)
-    assert notes[0].startswith(f"b: the parameter {name} means nothing to Triton")
+    assert (f"b: the parameter {name} means nothing to Triton: {meaning}",) == notes
 
 
 @pytest.mark.parametrize(
     ("folder", "words"),
-    [("a b", "contains white space"), ("\xe9t\xe9", "is not ASCII")],
+    [
+        (
+            "a b",
+            "contains white space: given to tritonserver, no load of a Python model "
+            "ends",
+        ),
+        (
+            "\xe9t\xe9",
+            "is not ASCII: given to tritonserver of release 24.10, no Python model "
+            "loads",
+        ),
+    ],
 )
 def test_a_path_from_which_triton_loads_nothing_is_noted(
     repository, tmp_path, folder, words
@@ -400,8 +420,10 @@ def test_a_path_from_which_triton_loads_nothing_is_noted(
     """The load would never end, or fail; a link has another path."""
     (note,) = export(repository, tmp_path / folder, "b").notes
 
-    assert note.startswith(f"the path '{tmp_path / folder}' {words}: given to triton")
-    assert note.endswith("another path, such as that of a link")
+    assert note == (
+        f"the path '{tmp_path / folder}' {words}; give it another path, such as that "
+        "of a link"
+    )
 
 
 def test_a_name_with_which_triton_loads_nothing_is_noted(repository, target):
@@ -409,14 +431,20 @@ def test_a_name_with_which_triton_loads_nothing_is_noted(repository, target):
     put(repository, "\xe9t\xe9", {"1/model.py": "pass", "config.pbtxt": ""})
     notes = export(repository, target, "\xe9t\xe9").notes
 
-    assert notes[0].startswith("\xe9t\xe9: the name is not ASCII; a Python model with")
+    assert notes == (
+        "\xe9t\xe9: the name is not ASCII; a Python model with such a path does not "
+        "load on Triton 24.10, which fails with UnicodeEncodeError",
+    )
 
 
 def test_a_missing_configuration_is_noted(repository, target):
     """A strict server refuses the model."""
     (note,) = export(repository, target, "a").notes
 
-    assert note.startswith("a: there is no config.pbtxt; auto_complete_config")
+    assert note == (
+        "a: there is no config.pbtxt; auto_complete_config must give inputs and "
+        "outputs, and a server with --disable-auto-complete-config refuses the model"
+    )
 
 
 def test_an_invalid_configuration_is_noted(repository, target):
@@ -424,7 +452,8 @@ def test_an_invalid_configuration_is_noted(repository, target):
     put(repository, "b", {"config.pbtxt": "max_batch_size: {"})
     (note,) = export(repository, target, "b").notes
 
-    assert note.endswith("Triton will not load it")
+    assert note.startswith("b: failed to read text proto from ")
+    assert note.endswith("; Triton will not load it")
     assert b"max_batch_size: {" == (target / "b" / "config.pbtxt").read_bytes()
 
 
@@ -433,6 +462,7 @@ def test_the_readme_has_the_commands(repository, target):
     export(repository, target)
     text = (target / "README.md").read_text()
 
+    assert "In NVIDIA's container of release 26.07, from this folder:" in text
     assert "nvcr.io/nvidia/tritonserver:26.07-py3" in text
     assert "tritonserver --model-repository=." in text
     assert "pip install -r requirements.txt" in text
@@ -450,7 +480,13 @@ def test_a_model_on_a_gpu_wants_one_in_the_container(repository, target):
 
 @pytest.mark.parametrize(
     ("release", "version", "said"),
-    [((24, 10), "2.3.1", 1), ((24, 10), "1.26.4", 0), ((26, 7), "2.3.1", 0)],
+    [
+        ((24, 10), "2.3.1", 1),
+        ((24, 10), "10.0", 1),
+        ((24, 10), "1.26.4", 0),
+        ((24, 11), "2.3.1", 0),
+        ((26, 7), "2.3.1", 0),
+    ],
 )
 def test_an_incompatible_numpy_is_noted(
     repository, target, monkeypatch, release, version, said
