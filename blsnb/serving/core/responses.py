@@ -129,7 +129,9 @@ def classified(
 
 
 def _largest(row: np.ndarray[Any, Any], count: int, labels: Sequence[str]) -> list[str]:
-    order = np.argsort(-row.astype(np.float64), kind="stable")[:count]
+    # Integers have a complement, which reverses their order, but not all a negative.
+    reversed_row = -row if row.dtype.kind == "f" else ~row
+    order = np.argsort(reversed_row, kind="stable")[:count]
     return [_class(row[index], int(index), labels) for index in order]
 
 
