@@ -44,8 +44,10 @@ def test_a_small_grid_is_exact_within_half_a_level(array):
         ([[2**53 + 1], [-1]], "int64", ("9007199254740993", "-1")),
         ([True, False], "bool", ("True", "False")),
         (7, "uint8", ("7",)),
-        (np.zeros(preview.MAX_VALUES + 1), "float32", ()),
-        (np.zeros((2, preview.MAX_COLUMNS + 1)), "float32", ()),
+        (np.zeros(48), "uint8", ("0",) * 48),
+        (np.zeros(49), "float32", ()),
+        (np.zeros((8, 6)), "uint8", ("0",) * 48),
+        (np.zeros((2, 7)), "float32", ()),
     ],
 )
 def test_a_few_values_are_written_out(values, dtype, written):
