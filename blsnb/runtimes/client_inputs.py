@@ -42,7 +42,7 @@ def freeze_on_device(inputs: Mapping[str, Any], runtime: Runtime) -> Mapping[str
 
 
 def _is_on_device(value: Any) -> bool:
-    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack_device__"):
+    if not hasattr(value, "__dlpack_device__"):
         return False
     # Deferred: most inputs are NumPy arrays.
     from blsnb.tensors.dlpack import CUDA

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from blsnb.runtimes import simulated
-from blsnb.runtimes.simulated import DEVICES, NO_WAIT, asarray, empty, from_dlpack
+from blsnb.runtimes.simulated import (
+    DEVICES,
+    NO_WAIT,
+    Device,
+    asarray,
+    asnumpy,
+    empty,
+    from_dlpack,
+)
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 from blsnb.tensors import dlpack
 
@@ -32,11 +40,19 @@ def test_a_consumer_that_does_not_wait_is_found():
 def test_copies_are_counted():
     """Number and bytes, by direction."""
     counts = DEVICES[0].counts
-    before = counts.to_device, counts.to_host, counts.to_host_bytes
-    asarray(ONES).get()
+    before = dict(vars(counts))
+    array = asarray(ONES)
+    array.copy()
+    array.get()
+    asnumpy(array)
 
-    after = counts.to_device, counts.to_host, counts.to_host_bytes
-    assert (1, 1, 16) == tuple(np.subtract(after, before).tolist())
+    assert {
+        "to_device": 1,
+        "to_device_bytes": 16,
+        "to_host": 2,
+        "to_host_bytes": 32,
+        "within": 1,
+    } == {name: count - before[name] for name, count in vars(counts).items()}
 
 
 def test_numpy_does_not_read_it():
@@ -96,3 +112,33 @@ def test_devices_are_distinct():
 def test_the_repr_of_an_array_names_type_shape_and_device():
     """Not its elements, which may not be computed."""
     assert "<DeviceArray float32[4] on gpu:0>" == repr(asarray(ONES))
+
+
+def test_it_is_shown_with_its_device():
+    """Type, shape and device, and no elements."""
+    assert "<DeviceArray float32[4] on gpu:0>" == repr(asarray(ONES))
+    assert "<DeviceArray int8[2, 3] on gpu:1>" == repr(empty((2, 3), "i1", DEVICES[1]))
+
+
+def test_an_error_names_the_memory_of_the_host():
+    """As an operand, and by DLPack."""
+    array = asarray(ONES)
+    with pytest.raises(TypeError, match=r"^Unsupported type <class 'numpy.ndarray'>$"):
+        array + ONES
+    with pytest.raises(BufferError) as caught:
+        from_dlpack(ONES)
+    assert f"no simulated device has the memory of {ONES!r}" == str(caught.value)
+
+
+def test_the_peak_is_that_of_all_memory_in_use():
+    """It stays when memory is freed."""
+    device = Device(5)
+    first = empty((10,), "u1", device)
+    second = empty((20,), "u1", device)
+    assert (30, 30) == (device.in_use, device.peak)
+    del first
+    assert (20, 30) == (device.in_use, device.peak)
+    del second
+    third = empty((3,), "<u2", device)
+    assert (6, 30) == (device.in_use, device.peak)
+    assert [0xCBCB] * 3 == third.get().tolist()
