@@ -124,3 +124,7 @@ def test_no_backend_is_an_error_of_the_poll_stage(entries: Entries) -> None:
         "'model.<backend_name>'." == caught.value.message
     )
     assert "poll" == caught.value.stage
+    assert (
+        'A Python model needs m/1/model.py or backend: "python". Of several versions '
+        "Triton looks into the folder whose name sorts first." == caught.value.advice
+    )

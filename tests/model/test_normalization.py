@@ -103,6 +103,7 @@ def test_some_backends_have_two_instances_on_the_cpu(backend: str, count: int) -
         ("", 0, count),
         ("instance_group { kind: KIND_CPU }", 0, count),
         ("instance_group { count: 3 }", 0, 3),
+        ("instance_group { count: 1 }", 0, 1),
         ("instance_group { kind: KIND_MODEL }", 0, 1),
         ("", 1, 1),
     ]:

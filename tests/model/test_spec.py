@@ -58,12 +58,22 @@ def test_dynamic_batching_without_delay() -> None:
     [
         ModelOptions(),
         ModelOptions(inputs=["X:TYPE_FP32[3,-1]"], outputs=["Y:STRING[1]"]),
-        ModelOptions(max_batch_size=0),
+        ModelOptions(max_batch_size=8),
+        ModelOptions(instances=2),
+        ModelOptions(kind="CPU"),
+        ModelOptions(dynamic_batching=5),
+        ModelOptions(dynamic_batching=True),
+        ModelOptions(dynamic_batching=False),
+        ModelOptions(decoupled=True),
     ],
 )
 def test_options_that_agree_change_nothing(options: ModelOptions) -> None:
     """An option may repeat the configuration."""
-    config = parse_pbtxt(TENSORS)
+    config = parse_pbtxt(
+        f"{TENSORS} max_batch_size: 8 instance_group {{ count: 2 kind: KIND_CPU }} "
+        "dynamic_batching { max_queue_delay_microseconds: 5 } "
+        "model_transaction_policy { decoupled: true }"
+    )
 
     assert config == merge_options(config, options)
 
@@ -88,9 +98,17 @@ def test_options_set_missing_fields() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "both"),
     [
-        (TENSORS, ModelOptions(inputs=["X:FP32[4]"]), ("X:FP32[4]", "X:FP32[3,-1]")),
+        (
+            TENSORS,
+            ModelOptions(inputs=["X:FP32[4]"]),
+            ("--input X:FP32[4]", "X:FP32[3,-1]"),
+        ),
         (TENSORS, ModelOptions(inputs=["Q:FP32[4]"]), ("--input Q:FP32[4]", "only X")),
-        (TENSORS, ModelOptions(outputs=["Y:FP32[1]"]), ("Y:FP32[1]", "Y:BYTES[1]")),
+        (
+            TENSORS,
+            ModelOptions(outputs=["Y:FP32[1]"]),
+            ("--output Y:FP32[1]", "Y:BYTES[1]"),
+        ),
         (
             "max_batch_size: 4",
             ModelOptions(max_batch_size=8),
@@ -104,12 +122,16 @@ def test_options_set_missing_fields() -> None:
         (
             "instance_group { count: 2 kind: KIND_CPU }",
             ModelOptions(kind="gpu"),
-            ("--kind gpu", "KIND_CPU"),
+            ("--kind gpu", "instance_group [{count: 2 kind: KIND_CPU}]"),
         ),
         (
-            "instance_group [{}, {}]",
+            "instance_group [{}, { count: 2 }]",
             ModelOptions(instances=1),
-            ("--instances 1", "kind: KIND_AUTO}, {"),
+            (
+                "--instances 1",
+                "instance_group [{count: 0 kind: KIND_AUTO}, "
+                "{count: 2 kind: KIND_AUTO}]",
+            ),
         ),
         (
             "dynamic_batching { max_queue_delay_microseconds: 5 }",
@@ -119,12 +141,12 @@ def test_options_set_missing_fields() -> None:
         (
             "sequence_batching {}",
             ModelOptions(dynamic_batching=True),
-            ("--dynamic-batching contradicts", "sequence_batching"),
+            ("--dynamic-batching", "sequence_batching { … }"),
         ),
         (
             "model_transaction_policy {}",
             ModelOptions(decoupled=True),
-            ("--decoupled", "decoupled: false"),
+            ("--decoupled", "model_transaction_policy { decoupled: false }"),
         ),
     ],
 )
@@ -132,13 +154,35 @@ def test_a_contradiction_is_refused(
     text: str, options: ModelOptions, both: tuple[str, str]
 ) -> None:
     """The error contains the option and the configured value."""
-    with pytest.raises(
-        ModelConfigError, match="contradicts the configuration"
-    ) as caught:
+    with pytest.raises(ModelConfigError) as caught:
         merge_options(parse_pbtxt(text), options)
 
-    assert [True, True] == [part in caught.value.message for part in both]
+    assert caught.value.message == (
+        f"the option {both[0]} contradicts the configuration, which has {both[1]}"
+    )
     assert "Change one of them, or omit the option." == caught.value.advice
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ModelOptions(max_batch_size=2**31 - 1),
+        ModelOptions(instances=1),
+        ModelOptions(instances=2**31 - 1),
+        ModelOptions(dynamic_batching=0),
+        ModelOptions(dynamic_batching=2**64 - 1),
+    ],
+)
+def test_the_limits_of_an_option_are_valid(options: ModelOptions) -> None:
+    """They are those of the fields."""
+    message = merge_options(ModelConfig(), options).message
+
+    assert (options.max_batch_size or 0) == message.max_batch_size
+    assert [options.instances or 1][: len(message.instance_group)] == [
+        group.count for group in message.instance_group
+    ]
+    delay_us = message.dynamic_batching.max_queue_delay_microseconds
+    assert (options.dynamic_batching or 0) == delay_us
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,12 @@ import pytest
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import TensorSpec
 from blsnb.model.tensor_spec import format_tensor_spec, parse_tensor_spec
+from blsnb.tensors.dtypes import BY_DATATYPE
+
+EXAMPLE = (
+    "Write for example NAME:FP32[3,-1], or NAME?:BYTES[1] for an optional input; -1 "
+    "is any size, and the batch dimension is omitted."
+)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +73,11 @@ def test_invalid_specifications_are_refused(
     error = caught.value
 
     assert f"tensor specification {spec!r}: {reason}" == error.message
-    assert [f"    {spec}", "    " + " " * offset + "^"] == error.advice.splitlines()[:2]
-    assert "NAME:FP32[3,-1]" in error.advice
+    marked, caret, *hint, example = error.advice.splitlines()
+    assert (f"    {spec}", "    " + " " * offset + "^") == (marked, caret)
+    if "not a type" in reason:
+        assert [f"Expected one of {' '.join(BY_DATATYPE)}."] == hint
+    assert EXAMPLE == example
 
 
 @pytest.mark.parametrize("written", ["X FP32[-1]", " X  TYPE_FP32 [-1]"])
@@ -78,7 +87,10 @@ def test_a_forgotten_colon_is_suggested(written: str) -> None:
         parse_tensor_spec(written)
 
     meant = written.split()[0] + ":" + "".join(written.split()[1:])
-    assert f"Did you mean '{meant}'?" in refused.value.advice
+    assert (
+        f"    {written}\n    {' ' * written.index(written.split()[1])}^\n"
+        f"Did you mean '{meant}'?\n{EXAMPLE}" == refused.value.advice
+    )
 
 
 def test_an_unknown_type_has_no_suggestion() -> None:

@@ -173,15 +173,24 @@ def test_a_sample_is_refused(inputs, text):
     )
 
 
-def test_a_refused_sample_says_what_to_write():
+@pytest.mark.parametrize(
+    ("case", "advice"),
+    [
+        (
+            "a dimension that varies",
+            "Write the dims of one request, without the batch and without -1.",
+        ),
+        ("no data", "Write zero_data: true, random_data: true, or input_data_file."),
+        ("a short file", "The file in warmup must contain a batch of 1."),
+        ("no file", "Put the file into the folder warmup of the model's folder."),
+    ],
+)
+def test_a_refused_sample_says_what_to_write(case, advice):
     """The advice names the field and its values."""
     with pytest.raises(ModelConfigError) as caught:
-        samples(setting(**REFUSED["a dimension that varies"][0]))
+        samples(setting(**REFUSED[case][0]))
 
-    assert (
-        "Write the dims of one request, without the batch and without -1."
-        == caught.value.advice
-    )
+    assert advice == caught.value.advice
 
 
 def test_an_invalid_dimension_of_a_declared_input_is_refused_later():

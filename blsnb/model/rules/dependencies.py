@@ -138,7 +138,6 @@ def validate_ensemble(
         serving = composing[step.model_name].versions
         flow.connect(step, serving[max(serving)])
     message = config.message
-    message.model_transaction_policy.SetInParent()
     message.model_transaction_policy.decoupled = flow.is_decoupled()
     return ModelConfig.of(message)
 

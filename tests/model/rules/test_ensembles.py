@@ -140,8 +140,12 @@ def test_tensors_are_compared_with_the_latest_version() -> None:
     )
 
     assert validate_ensemble(config, {"c": Composing({1: old, 2: new})})
-    with pytest.raises(ModelConfigError, match="maximum batch size 4"):
+    with pytest.raises(ModelConfigError) as caught:
         validate_ensemble(config, {"c": Composing({1: new, 2: old})})
+    assert (
+        "ensemble m allows maximum batch size 4, but it contains model c which only "
+        "allows maximum batch size to be 2" == caught.value.message
+    )
 
 
 def test_an_unloaded_model_has_no_version() -> None:
@@ -172,6 +176,36 @@ def test_an_ensemble_that_depends_on_a_circle_is_refused(
         "ensemble 'm' depends on 'n' which is not valid. Model 'n' failed with error: "
         f"{CIRCLE}{reason}"
     ) == load("m", configs).invalid
+
+
+@pytest.mark.parametrize(
+    ("mapped", "reason", "advice"),
+    [
+        (
+            {"given": "x=X"},
+            "ensemble tensor X is mapping to non-existing input x in model c",
+            "Did you mean 'X'? Its inputs are: X.",
+        ),
+        (
+            {"made": "QQ=Y"},
+            "ensemble tensor Y is mapped from non-existing output QQ in model c",
+            "Its outputs are: Y.",
+        ),
+    ],
+)
+def test_a_mapped_tensor_must_be_one_of_the_model(
+    mapped: dict[str, str], reason: str, advice: str
+) -> None:
+    """The advice lists those that it has."""
+    config = normal("m", ensemble(step(**mapped)))
+    with pytest.raises(ModelConfigError) as caught:
+        validate_ensemble(config, {"c": Composing({1: normal("c", model())})})
+
+    assert (f"in ensemble m, {reason}", "dependency", advice) == (
+        caught.value.message,
+        caught.value.stage,
+        caught.value.advice,
+    )
 
 
 def test_only_models_of_the_load_are_checked() -> None:

@@ -207,6 +207,10 @@ def test_refused_documents_have_tritons_text(document: str, message: str) -> Non
 
     assert f"Invalid config override: {message}" == caught.value.message
     assert "poll" == caught.value.stage
+    assert (
+        "Write the fields of config.pbtxt as JSON, in the form that %triton config "
+        "prints." == caught.value.advice
+    )
 
 
 @pytest.mark.parametrize("document", ["{", "[]", '{"max_batch_size": 3000000000}'])
