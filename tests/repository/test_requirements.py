@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from importlib.metadata import version
 
 import pytest
@@ -53,8 +54,37 @@ def test_unknown_modules_are_listed(tmp_path):
     """The importing files are named."""
     text = text_of(tmp_path, a="import strange.part", b="import strange")
 
-    assert [] == pins(text)
-    assert "# strange (a/1/model.py, b/1/model.py)" in text.splitlines()
+    assert text == (
+        "# What the models of this folder import, in the versions that were in use "
+        "when it was\n"
+        f"# exported (Python {platform.python_version()}). Triton's own Python may be "
+        "another release: where a pin\n"
+        "# has no package for it, take the nearest one that has.\n\n"
+        "# Imported, but of no installed package; add what holds it, or put its file "
+        "beside the\n# model:\n# strange (a/1/model.py, b/1/model.py)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print('numpy')",
+        "print()('numpy')",
+        "from . import numpy",
+        "import_module('.numpy', 'a')",
+        "__import__('')",
+        "import_module(numpy)",
+        "import triton_python_backend_utils, c_python_backend_utils",
+        "if TYPE_CHECKING:\n    import numpy",
+        "import (",
+    ],
+)
+def test_other_code_imports_nothing(tmp_path, source):
+    """Neither a name in a call, nor an import for type checkers."""
+    text = text_of(tmp_path, a=source)
+
+    assert text.endswith("take the nearest one that has.\n")
+    assert 3 == len(text.splitlines())
 
 
 def test_without_imports_there_is_nothing_to_install(tmp_path):

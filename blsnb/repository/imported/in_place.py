@@ -132,7 +132,7 @@ class InPlaceExport:
 
     def _remove_journal(self) -> None:
         with contextlib.suppress(OSError):
-            (self._root / JOURNAL).unlink(missing_ok=True)
+            (self._root / JOURNAL).unlink()
 
     def _target(self, file: Path) -> Path:
         """Return the file that a path refers to, through links in the repository."""

@@ -30,8 +30,21 @@ def test_a_batch_in_dims_is_found(text):
     """Every tensor has it, together with max_batch_size."""
     (found,) = findings(parse_pbtxt(text))
 
-    assert BATCH in found
-    assert found.startswith("max_batch_size is 8 and dims of every tensor begin with")
+    config = parse_pbtxt(text)
+    dims = config.inputs[0].dims
+    assert found == (
+        f"max_batch_size is 8 and dims of every tensor begin with {dims[0]}: {BATCH} "
+        f"(for 'X0' write dims: [ {', '.join(map(str, dims[1:]))} ]), because Triton "
+        "adds it itself"
+    )
+    assert ["input[0].dims"] == [each.field for each in lint(config)]
+
+
+def test_a_batch_in_dims_of_outputs_is_found():
+    """A model may have no inputs."""
+    text = "max_batch_size: 8 output { name: 'Y' data_type: TYPE_FP32 dims: [8, 3] }"
+
+    assert ["output[0].dims"] == [each.field for each in lint(parse_pbtxt(text))]
 
 
 @pytest.mark.parametrize(

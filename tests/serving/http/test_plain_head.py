@@ -38,6 +38,8 @@ def test_a_plain_head_without_a_length_has_no_body() -> None:
     [
         b"Transfer-Encoding: chunked",
         b"Expect: 100-continue",
+        b"Upgrade: h2c",
+        b"Trailer: X",
         b"Connection: close",
         b"host: twice",
         b"Content-Length : 3",
