@@ -157,6 +157,7 @@ def test_closing_it_ends_the_thread_and_leaves_the_last_state(looked):
     assert 1 == looked.left
     assert [True] == [overview.ended for overview in told]
     assert looked.monitor.overview() is told[0]
+    assert f"<Monitor, closed: {told[0].caption}>" == repr(looked.monitor)
     assert {"text/html", "text/plain"} == set(looked.monitor._repr_mimebundle_())
     with pytest.raises(
         RuntimeError, match=r"is closed; make one: server\.monitor\(\)$"
@@ -189,6 +190,7 @@ def test_a_failure_at_the_end_does_not_keep_it_open(looked, caplog):
     assert 1 == len(told)
     assert not looking()
     assert "the monitor could not read the server" in caplog.text
+    assert "the end of a monitor could not be displayed\nTraceback" in caplog.text
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -210,6 +212,7 @@ def test_polling_pauses_without_a_viewer_and_resumes_with_one(looked):
     looked.clock.now_ns = UNWATCHED_NS
     monitor.poll()
     assert not monitor.is_polling
+    assert repr(monitor).startswith("<Monitor, paused: ")
     assert 1 == looked.left
     view._handle_custom_msg({"type": "watching"}, [])
 

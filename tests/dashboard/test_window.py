@@ -6,6 +6,7 @@ import pytest
 
 from blsnb.dashboard.window import Window
 from blsnb.engine.readings import Reading, VersionReading
+from blsnb.views.live.overview import ModelRow
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -35,12 +36,8 @@ def test_one_reading_has_no_rate(window):
 
     assert math.isnan(overview.per_second)
     assert math.isnan(row.per_second)
-    assert (3, 2, 7, ()) == (
-        overview.in_flight,
-        row.waiting,
-        row.requests,
-        overview.history,
-    )
+    assert (3, 1, ()) == (overview.in_flight, overview.looks, overview.history)
+    assert ModelRow("double", 1, "READY", waiting=2, requests=7) == row
 
 
 def test_a_rate_is_that_of_the_last_five_seconds(window):
@@ -57,14 +54,12 @@ def test_a_rate_is_that_of_the_last_five_seconds(window):
 def test_failures_count_in_the_rate_and_separately(window):
     """A request that failed has ended, too."""
     window.add(reading(0, version(succeeded=4, failed=1)))
-    [row] = window.add(reading(2, version(succeeded=6, failed=3))).rows
+    state = {"reason": "slow", "busy": 1, "instances": 2, "waiting": 4}
+    [row] = window.add(reading(2, version(succeeded=6, failed=3, **state))).rows
 
-    assert (2, 9, 3, 2) == (
-        row.per_second,
-        row.requests,
-        row.failed,
-        row.failed_lately,
-    )
+    rates = {"per_second": 2, "requests": 9, "failed": 3, "failed_lately": 2}
+    queued = {"queued_us": 0}
+    assert ModelRow("double", 1, "READY", **state, **rates, **queued) == row
 
 
 def test_a_reloaded_model_counts_from_0(window):
@@ -92,11 +87,15 @@ def test_batches_and_waits_are_means_of_the_last_five_seconds(window):
     [row] = window.add(reading(2, now)).rows
 
     assert (4, 500) == (row.batch, row.queued_us)
-    [row] = window.add(reading(20, now)).rows
-    [row] = window.add(reading(22, now)).rows
+    wait_ns = now.queued_ns + 2 * MS
+    one = version(succeeded=16, inferences=24, executions=13, queued_ns=wait_ns)
+    [row] = window.add(reading(9, one)).rows
+    assert (3, 2000) == (row.batch, row.queued_us)
+    [row] = window.add(reading(20, one)).rows
+    [row] = window.add(reading(22, one)).rows
     assert math.isnan(row.batch)
     assert math.isnan(row.queued_us)
-    [row] = window.add(reading(23, now._replace(failed=2, executions=14))).rows
+    [row] = window.add(reading(23, one._replace(failed=2, executions=15))).rows
     assert math.isnan(row.batch)
 
 

@@ -1,9 +1,12 @@
 """Specification of options that are entered, and of the copied cell."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from blsnb.form import request as requests
 from blsnb.form.options import OptionsBox, parse_parameters, request_options
-from blsnb.form.request import request_code
+from blsnb.form.request import request_code, send
 from blsnb.form.value import FieldError, Value
 
 
@@ -109,3 +112,50 @@ def test_the_cell_of_a_decoupled_model_prints_its_responses():
     code = request_code("m", {"X": Value(None, "1")}, {}, streams=True, server="server")
 
     assert "for response in server.stream('m', {'X': 1}):\n    print(response)" == code
+
+
+class Numbers:
+    """A server whose responses are numbers; a moment passes before each."""
+
+    run = "run"
+
+    def __init__(self, count, moment_s):
+        self.clock = SimpleNamespace(now_s=7.0)
+        self.clock.monotonic = lambda: self.clock.now_s
+        self.left = list(range(1, count + 1))
+        self.moment_s = moment_s
+
+    def stream(self, name, inputs, *, show):
+        assert ("m", {"X": 1}, False) == (name, inputs, show)
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        self.clock.now_s += self.moment_s
+        return self.left.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("count", "moment_s", "shown"),
+    [
+        (3, 0.125, [(1, [1]), (2, [1, 2]), (3, [1, 2, 3])]),
+        (4, 0.0625, [(1, [1]), (3, [1, 2, 3])]),
+        (22, 0.0078125, [(1, [1]), (14, [*range(1, 15)])]),
+        (41, 0.0025, [(1, [1]), (41, [*range(22, 42)])]),
+    ],
+)
+def test_the_latest_responses_are_shown_ten_times_a_second(
+    count, moment_s, shown, monkeypatch
+):
+    """A stream may have many, and each picture takes time."""
+    server, arrived = Numbers(count, moment_s), []
+    monkeypatch.setattr(requests, "time", server.clock)
+
+    run = send(server, "m", {"X": 1}, {}, lambda *state: arrived.append(state))
+
+    assert "run" == run
+    assert shown == arrived

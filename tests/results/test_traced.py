@@ -11,7 +11,7 @@ import pytest
 from cells import CONFIG, DOUBLE, calling, cell
 
 from blsnb import InferenceError, Server, load_run, load_trace
-from blsnb.errors import TraceError
+from blsnb.errors import MissingOutputError, TraceError
 
 RECORDED = Path(__file__).parents[1] / "trace" / "golden" / "triton_2.51.0.json"
 X = {"X": np.array([1, 2], np.float32)}
@@ -49,6 +49,33 @@ def test_a_value_that_a_file_does_not_hold_is_an_error():
     assert [[1, 2], [255, 0]] == runs["types"]["UINT8"].tolist()
     with pytest.raises(TraceError, match="does not hold the value of output 'FP16'"):
         runs["types"]["FP16"]
+
+
+def test_an_output_that_was_not_recorded_names_the_level_that_does():
+    """A run of times only has no responses once the caller has dropped its own."""
+    with Server(trace_level="timestamps") as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        server.infer("double", X)
+
+        with pytest.raises(MissingOutputError) as missing:
+            server.runs[-1]["Y"]
+
+    assert "no output 'Y': it was not recorded; at trace_level='tensors' it is" == str(
+        missing.value
+    )
+
+
+def test_the_run_of_a_stream_has_no_output_before_the_first_response(server):
+    """Reading the response changes that, and the text of the stream."""
+    server.define("double", DOUBLE, config=CONFIG)
+    stream = server.stream("double", X)
+
+    with pytest.raises(MissingOutputError, match=r"no output 'Y': no response came$"):
+        stream.run["Y"]
+    assert "<Stream of double: 0 responses read>" == repr(stream)
+    next(stream)
+    assert [2, 4] == stream.run["Y"].tolist()
+    assert "<Stream of double: 1 response read>" == repr(stream)
 
 
 def test_a_run_is_exported_for_perfetto(run, tmp_path):

@@ -28,6 +28,13 @@ EXPIRING = (
 )
 SENDER = "sender = request.get_response_sender()\n"
 EACH = SENDER + "for value in x_of(request):\n    sender.send(reply(value[None]))\n"
+UNTIL_CANCELLED = """
+while not request.is_cancelled():
+    stage.events["asleep"].set()
+stage.events["noticed"].set()
+sender = request.get_response_sender()
+sender.send(flags=1)
+"""
 LATER = """
 import threading
 sender = request.get_response_sender()
@@ -154,6 +161,22 @@ def test_async_for_reads_a_stream(server):
         return len([r async for r in server.async_stream("model", {"X": [1, 2]})])
 
     assert 3 == asyncio.run(main())
+
+
+def test_a_task_that_is_cancelled_in_async_for_cancels_its_request(server):
+    """The model notices while the task waits for the first response."""
+    server.define("model", cell(UNTIL_CANCELLED), config=DECOUPLED)
+
+    async def main() -> None:
+        task = asyncio.create_task(anext(server.async_stream("model", {"X": [1]})))
+        await asyncio.to_thread(stage.events["asleep"].wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+    assert stage.events["noticed"].wait(60)
 
 
 ITERATE = """

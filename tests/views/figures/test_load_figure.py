@@ -36,6 +36,32 @@ def test_all_points_are_drawn_whole(p99_us):
         assert 1.05 * max(values) < highest
 
 
+def test_both_axes_are_labelled_and_open_above_and_at_the_right():
+    """The marks of clients are at the numbers that were measured."""
+    drawn = plot("", rows(100.0, 900.0))
+
+    said = [
+        (axes.get_title(), axes.get_xlabel(), [line.get_ls() for line in axes.lines])
+        for axes in drawn.axes
+    ]
+    visible = [
+        [side for side, spine in axes.spines.items() if spine.get_visible()]
+        for axes in drawn.axes
+    ]
+
+    assert [
+        ("requests per second", "clients", ["-"]),
+        ("latency, ms", "clients", ["-", "--", ":"]),
+    ] == said
+    assert [["left", "bottom"]] * 2 == visible
+    assert [[1, 4]] * 2 == [axes.get_xticks().tolist() for axes in drawn.axes]
+    assert (7.2, 2.9, 100) == (*drawn.get_size_inches(), drawn.dpi)
+    sizes = {
+        (each.title.get_size(), each.xaxis.label.get_size()) for each in drawn.axes
+    }
+    assert {(9.0, 8.0)} == sizes
+
+
 def test_an_empty_title_is_not_drawn():
     """The title may be above a table."""
     assert "" == plot("", rows(1.0, 1.0)).get_suptitle()
