@@ -25,9 +25,9 @@ from blsnb.magics.completion.known_models import (
 
 _REQUESTS = frozenset({"infer", "async_infer", "stream", "async_stream"})
 _TAKE_MODEL = _REQUESTS | {
-    *("load", "unload", "remove", "model", "config", "watch", "unwatch", "standin"),
-    *("bench", "compare", "statistics", "batching", "is_model_ready", "load_model"),
-    *("unload_model", "form", "evaluate", "plan"),
+    *("load", "unload", "remove", "model", "config", "config_text", "watch", "unwatch"),
+    *("standin", "standing_in", "bench", "compare", "statistics", "batching", "form"),
+    *("evaluate", "plan", "is_model_ready", "load_model", "unload_model"),
 }
 """Methods whose first argument is a model's name."""
 _VERSIONS = ("version", "model_version")

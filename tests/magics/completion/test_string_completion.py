@@ -1,9 +1,12 @@
 """Specification of Tab in strings."""
 
 import cProfile
+import inspect
 
 import pytest
+from asserting import some
 
+from blsnb import Server
 from blsnb.magics import default_server as default
 from blsnb.magics.completion.cursor import cursor_at_end
 
@@ -70,6 +73,22 @@ def test_names_are_offered_in_strings(completer, text):
 def test_other_strings_are_left_alone(completer, text):
     """A path or a value is no model."""
     assert "double" not in texts(completer, text)
+
+
+def test_each_method_that_takes_a_model_offers_its_name(completer):
+    """Methods of a server and functions of a model; `define` names a new one."""
+    first = {
+        method: next(iter([*inspect.signature(function).parameters][1:]), "")
+        for method, function in inspect.getmembers(Server, inspect.isfunction)
+    }
+    named = [each for each in first if first[each] in ("name", "model_name")]
+    begun = [f"server.{each}('d" for each in named if each != "define"]
+    begun += [
+        f"pb_utils.{each}('d"
+        for each in ("is_model_ready", "load_model", "unload_model")
+    ]
+
+    assert [] == [text for text in some(begun) if texts(completer, text) != ["double"]]
 
 
 def test_the_text_after_the_quote_is_replaced(completer):
