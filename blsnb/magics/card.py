@@ -161,10 +161,7 @@ def exported(done: Exported) -> dict[str, str]:
     head = f"{len(done.models)} exported to {done.path}: {', '.join(done.models)}"
     lines = [head, *(f"⚠ {note}" for note in done.notes)]
     lines.append(f"how to serve them: {done.path / 'README.md'}")
-    inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
-    style = _BOX.format(colour=_COLOURS[True])
-    page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
-    return {"text/html": page, "text/plain": printable_lines("\n".join(lines))}
+    return _lines(lines)
 
 
 def written_back(done: Exported) -> dict[str, str]:
@@ -173,6 +170,10 @@ def written_back(done: Exported) -> dict[str, str]:
     if done.models:
         head = f"written to {done.path}: {', '.join(done.models)}"
     lines = [head, *(f"⚠ {note}" for note in done.notes)]
+    return _lines(lines)
+
+
+def _lines(lines: list[str]) -> dict[str, str]:
     inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
     style = _BOX.format(colour=_COLOURS[True])
     page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
