@@ -85,6 +85,23 @@ def test_several_requests_of_a_file_are_folded_to_their_titles(notebook):
     assert "… 6 more; blsnb.load_trace() returns them all.\n" == ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (999_499, "999 kB"),
+        (1_234_567, "1.23 MB"),
+        (1e9, "1 GB"),
+        (2.5e12, "2.5e+03 GB"),
+    ],
+)
+def test_a_size_has_three_digits_and_its_unit(count, text):
+    """Units are powers of a thousand."""
+    assert text == traces._size(count)
+
+
 @pytest.mark.parametrize("runs", ["run", "[run, run]"])
 def test_a_run_is_written_for_triton(used, tmp_path, runs):
     """The written file can be read again."""
@@ -155,9 +172,16 @@ def test_the_formats_are_those_that_can_be_written():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("nowhere", "'nowhere' is not a variable that holds a run, a run of the list"),
+        (
+            "nowhere",
+            "'nowhere' is not a variable that holds a run, a run of the list that "
+            "%triton trace shows, or a file that can be read: No such file or "
+            "directory",
+        ),
         ("--output x.json", "which run? Name one before --output"),
         ("--svg x.svg", "which run? Name one before --svg"),
+        ("--html x.html", "which run? Name one before --html"),
+        ("--perfetto x.json", "which run? Name one before --perfetto"),
         ("a b", "unrecognized arguments: b"),
         ("a --format xml", "invalid choice: 'xml'"),
         ("run --output /nowhere/x.json", "/nowhere/x.json cannot be written"),
@@ -207,6 +231,8 @@ def test_a_pinned_run_is_marked(used):
 
 def test_each_row_opens_its_view(used, monkeypatch):
     """In a page the rows are a widget; an opened row makes its view and connects it."""
+    used.run("run.keep()")
+    used.run("blsnb.infer('double', {'Z': [2.0]})")
     monkeypatch.setattr(used.shell, "kernel", object(), raising=False)
     connected = []
     monkeypatch.setattr(traces, "note_run", connected.append)
@@ -214,13 +240,20 @@ def test_each_row_opens_its_view(used, monkeypatch):
     monkeypatch.setattr(traces, "display", lambda shown, **_: seen.append(shown))
     used.run("%triton trace")
     [rows] = seen
-    assert "double · mine" in rows.titles[0]
-    assert " ms · " in rows.titles[0]
-    assert "· 1 call · " in rows.titles[0]
+    run, failed = default.server().runs
+    times = [
+        f"{each.id} · {each.started_at:%H:%M:%S} · {each.duration_ms:,.3f} ms"
+        for each in (run, failed)
+    ]
+    assert [
+        f"{times[1]} · {used.cell(ago=1)} · double · 1 call · 1 error · 8 B",
+        f"{times[0]} · {used.cell(ago=3)} · double · mine · 1 call · 8 B · pinned",
+    ] == [*rows.titles]
+    assert rows.selected_index is None
 
-    rows.selected_index = 0
+    rows.selected_index = 1
     rows.selected_index = None
-    rows.selected_index = 0
+    rows.selected_index = 1
 
     assert [True] == ["text/html" in each for each in seen[1:]]
-    assert [used.shell.user_ns["run"]] == connected
+    assert [run] == connected
