@@ -15,7 +15,7 @@ from blsnb.views.documents import document, host, wire
 from blsnb.views.summary import heading
 from blsnb.views.tree import tree
 
-from .. import samples
+from .. import golden_run, samples
 from ..samples import batch_run, hostile_run, invoice_run
 
 CODE = "export function mount() {}"
@@ -53,6 +53,11 @@ def unpacked(text):
 @pytest.fixture(scope="module")
 def page():
     return document.html(invoice_run(), code=CODE)
+
+
+def test_the_page_without_scripts_is_the_golden_one():
+    """Readers without scripts see picture, notes, tables and texts."""
+    assert golden_run.PAGE.read_text("utf-8") == golden_run.page()
 
 
 def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):

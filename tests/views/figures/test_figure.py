@@ -6,6 +6,7 @@ from IPython.core.formatters import DisplayFormatter
 
 from blsnb.views.figures.figure import plot, png
 
+from .. import golden_run
 from ..samples import Script, hostile_run, invoice_run
 
 
@@ -18,6 +19,11 @@ def test_a_figure_shows_the_graph_and_the_timeline():
     assert {"invoice_pipeline", "embedder", "46 resp"} <= boxes
     assert 11 == len(names)
     assert "crop_recognizer \N{MULTIPLICATION SIGN}12" == names[4]
+
+
+def test_the_figures_of_the_samples_are_the_golden_ones():
+    """A change of a text, a place or a colour is reviewed before it is accepted."""
+    assert golden_run.FIGURE.read_text("utf-8") == golden_run.figure()
 
 
 def test_a_figure_is_a_picture_in_a_notebook():

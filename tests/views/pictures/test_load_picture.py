@@ -12,6 +12,8 @@ from blsnb.views.pictures import svg
 from blsnb.views.pictures.diagram import Axis, apart
 from blsnb.views.pictures.load_picture import DrawnLoad, draw
 
+from .. import golden_run
+
 LIMIT = "limit of p99"
 
 
@@ -83,6 +85,11 @@ def test_the_picture_follows_the_theme():
     assert set(some(used)) <= set(svg.COLOURS.values())
     for colour in some(used):
         assert f'"{colour}"]{{' in drawn
+
+
+def test_the_pictures_of_loads_are_the_golden_ones():
+    """A change of a picture is reviewed before it is accepted."""
+    assert golden_run.LOADS.read_text("utf-8") == golden_run.loads()
 
 
 def test_measurements_are_beside_predictions():

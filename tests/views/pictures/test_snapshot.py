@@ -36,6 +36,13 @@ def test_the_picture_of_the_sample_is_the_golden_one():
     assert golden_run.PICTURE.read_text("utf-8") == snapshot(invoice_run())
 
 
+def test_the_picture_of_a_cycle_is_the_golden_one():
+    """It has edges that point up, a failed call, and more rows than are drawn."""
+    drawn = snapshot(golden_run.cycle_run())
+
+    assert golden_run.CYCLE_PICTURE.read_text("utf-8") == drawn
+
+
 def test_the_title_of_the_picture_describes_the_run():
     """It has name, request, wall time, calls, models and errors."""
     title = texts(snapshot(invoice_run()))[0]
