@@ -370,7 +370,10 @@ def test_a_stand_in_for_an_unknown_model_needs_a_configuration(server):
     with pytest.raises(ModelLoadError, match="not found in any") as caught:
         server.standin("nobody", zeros=True)
 
-    assert "write it (%%triton_config nobody), or import it" in caught.value.advice
+    assert (
+        "A stand-in takes inputs and outputs from the configuration of 'nobody': write "
+        "it (%%triton_config nobody), or import it." == caught.value.advice
+    )
 
 
 def test_a_failed_stand_in_changes_nothing(stood):

@@ -39,6 +39,20 @@ def test_each_option_has_the_field_of_its_type():
     }
 
 
+def test_the_field_of_parameters_says_how_they_are_written():
+    """The other fields are empty, and numbers begin at 0."""
+    fields = OptionsBox(["Y"], has_sequences=False).widget.children[0].children
+    hints = {
+        each.description: each.placeholder
+        for each in fields
+        if getattr(each, "placeholder", "\u200b") != "\u200b"
+    }
+    ranges = {(each.min, each.max) for each in fields if hasattr(each, "max")}
+
+    assert {"parameters": "name=value, one per line"} == hints
+    assert {(0, 2**31 - 1)} == ranges
+
+
 @pytest.mark.parametrize(("has_sequences", "unfolded"), [(False, None), (True, 0)])
 def test_options_are_unfolded_for_a_sequence(has_sequences, unfolded):
     """Its requests need an id, a start and an end."""

@@ -18,10 +18,17 @@ from blsnb.files.read_budget import ReadLimitError
 from blsnb.options import options
 from blsnb.trace.files.export import write_traces
 from blsnb.trace.spans import Trace
-from blsnb.trace.triton import calls as triton_calls
 from blsnb.trace.triton.trace_file import read_traces
 from blsnb.views.documents import document, wire
 from blsnb.views.tree import tree
+
+CIRCLE = "In the file this request is its own ancestor; the cycle is cut here."
+NO_END = (
+    "The file does not contain this request's REQUEST_END: its last known time is "
+    "shown as its end."
+)
+NO_METADATA = "The file contains requests of this one, but not the request itself."
+NO_TIMES = "The file contains no timestamps of this request."
 
 PIECES = sorted(GOLDEN.glob(f"{RECORDED.name}.*"))
 
@@ -80,7 +87,7 @@ def test_a_file_cut_off_has_a_remark_about_its_end(read):
     assert len(trace.spans) == 3
     said = f"trace.json: 30 bytes from byte {at:,} on, to its end, could not be read."
     assert said == trace.remarks[-1]
-    assert triton_calls.NO_END in trace.spans[0].notes
+    assert NO_END in trace.spans[0].notes
 
 
 @pytest.mark.parametrize(
@@ -161,7 +168,7 @@ def test_a_caller_that_is_not_in_the_file_has_a_place(read):
     assert "model not in the file" == trace.title
     assert [-1, 0, 0] == [span.parent for span in trace.spans]
     assert (10, 35) == (trace.start_ns, trace.end_ns)
-    assert [(triton_calls.NO_METADATA,), (), ()] == notes_of(trace)
+    assert [(NO_METADATA,), (), ()] == notes_of(trace)
 
 
 @pytest.mark.parametrize("parents", [[1], [2, 1], [2, 3, 1], [2, 3, 2]])
@@ -172,7 +179,7 @@ def test_a_circle_of_callers_is_cut(read, parents):
 
     assert len(parents) == sum(len(trace.spans) for trace in traces)
     notes = [note for trace in traces for span in trace.spans for note in span.notes]
-    assert 1 == notes.count(triton_calls.CIRCLE)
+    assert 1 == notes.count(CIRCLE)
 
 
 def test_a_caller_comes_first_although_its_times_are_later(read):
@@ -237,7 +244,7 @@ def test_a_request_without_an_end_ends_with_its_last_call(read):
 
     assert 15 == trace.spans[0].request_end_ns
     assert not trace.running
-    assert (triton_calls.NO_END,) == trace.spans[0].notes
+    assert (NO_END,) == trace.spans[0].notes
 
 
 def test_a_file_without_timestamps_still_shows_the_call_graph(read):
@@ -245,7 +252,7 @@ def test_a_file_without_timestamps_still_shows_the_call_graph(read):
     [trace] = read(file_of(about(1), about(2, 1), about(3, 2)))
 
     assert [-1, 0, 1] == [span.parent for span in trace.spans]
-    assert [(triton_calls.NO_TIMES,)] * 3 == notes_of(trace)
+    assert [(NO_TIMES,)] * 3 == notes_of(trace)
 
 
 def test_a_long_run_is_folded(read):

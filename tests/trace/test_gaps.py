@@ -14,7 +14,7 @@ from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.excerpt import part_of, shortened
 from blsnb.trace.folding import fold
-from blsnb.trace.gaps import Gap, Gaps
+from blsnb.trace.gaps import Gap, Gaps, Numbered, between, numbered
 from blsnb.trace.spans import Trace
 
 MODELS = [
@@ -95,6 +95,16 @@ def test_a_part_of_a_trace_keeps_its_gaps(runs, data):
     other = part_of(whole, twins(folded, whole)[row])
 
     assert twins(part, other) == list(align(part, other).baseline_of)
+
+
+def test_numbers_of_kept_calls_are_those_among_all():
+    """Gaps before, between and behind them are the same numbers."""
+    gaps = {0: 2, 1: 1, 2: 3}
+
+    assert Numbered({2: 50, 4: 70}, 8) == numbered([50, 70], gaps)
+    assert gaps == dict(between([2, 4], 8))
+    assert Numbered({0: 50, 1: 70}, 2) == numbered([50, 70], {})
+    assert [] == [*between([0, 1], 2)]
 
 
 def test_a_gap_is_where_the_calls_were():
