@@ -118,6 +118,8 @@ def test_the_result_as_json(folder, blsnb):
     assert ["failing", 4, 1, False] == [
         found[name] for name in ("model", "rows", "failed", "interrupted")
     ]
+    assert found["duration_s"] > 0
+    assert 10 == len(found)
     metric = found["metrics"]["right"]
     assert pytest.approx(2 / 3) == metric["mean"]
     assert metric["low"] <= metric["mean"] <= metric["high"]

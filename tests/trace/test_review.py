@@ -11,7 +11,7 @@ from blsnb.request_fields import RequestFields
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import freeze
 from blsnb.trace.capture import trace_of
-from blsnb.trace.events import Call, ModelInfo
+from blsnb.trace.events import Call, CallFlag, ModelInfo
 from blsnb.trace.review import review, reviewed
 from blsnb.trace.spans import Trace
 
@@ -55,8 +55,11 @@ def test_calls_made_one_after_the_other_may_be_a_missed_gather():
 
     (text,) = found[0]
     assert [0] == list(found)
-    assert text.startswith("3 calls of crop at model.py:7 were made one after")
-    assert "asyncio.gather" in text
+    assert (
+        "3 calls of crop at model.py:7 were made one after the other and took 56 µs in "
+        "all. If they are independent, run them concurrently: await asyncio.gather("
+        "*(r.async_exec() for r in requests))." == text
+    )
 
 
 def test_overlapping_calls_have_no_note():
@@ -200,7 +203,10 @@ def test_many_calls_that_wait_for_the_only_instance_have_a_note():
     found = notes(trace(*[(2 + n, 90, 30 + n) for n in range(8)]))
 
     assert [8] == list(found)
-    assert "8 calls of crop waited at once for its only instance" in found[8][0]
+    assert [
+        "8 calls of crop waited at once for its only instance. With more (--instances, "
+        "or instance_group { count: … }) they run side by side."
+    ] == found[8]
 
 
 def test_the_note_recommends_a_batcher_to_a_model_with_max_batch_size():
@@ -209,7 +215,11 @@ def test_the_note_recommends_a_batcher_to_a_model_with_max_batch_size():
     batches = [each._replace(unbatched=4) for each in made.models]
 
     [text] = review(made.spans, batches)[8]
-    assert "takes batches of up to 4, and without dynamic_batching" in text
+    assert text.endswith(
+        "they run side by side. It takes batches of up to 4, and without "
+        "dynamic_batching each request is executed alone: with it (--dynamic-batching, "
+        "or dynamic_batching { }) those of one shape that wait are executed together."
+    )
     assert "dynamic_batching" not in review(made.spans, made.models)[8][0]
 
 
@@ -222,6 +232,32 @@ def test_calls_that_wait_for_several_instances_have_no_note():
     ]
 
     assert {} == review(spans, made.models)
+
+
+def test_a_model_that_ran_on_after_its_client_left_has_a_note():
+    """Unless it asked, failed, was called by a model, or has a note about that."""
+    made = trace((2, 20))
+    root = dataclasses.replace(
+        made.spans[0], flags=CallFlag.CANCELLED, compute_end_ns=100_000
+    )
+    others = [
+        dataclasses.replace(root, flags=CallFlag.CANCELLED | CallFlag.ASKED_CANCELLED),
+        dataclasses.replace(root, flags=CallFlag.CANCELLED | CallFlag.ERROR),
+        dataclasses.replace(root, compute_end_ns=0),
+        dataclasses.replace(root, parent=0),
+        dataclasses.replace(root, notes=("known",)),
+    ]
+    onnx = PIPELINE._replace(backend="onnxruntime")
+
+    assert {
+        0: [
+            "The client left while pipeline was running, and the model went on: it "
+            "never calls is_cancelled(). Call it in loops, on the request or its "
+            "response sender, and return early when it is True."
+        ]
+    } == review([root], made.models)
+    assert [{}] * 5 == [review([root_], made.models) for root_ in others]
+    assert {} == review([root], (onnx, *made.models[1:]))
 
 
 def test_a_reviewed_trace_carries_the_notes():

@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from blsnb.trace.comparison import compare
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, embed, wire
+from blsnb.views.evaluations.histogram import Distribution, histogram
 from blsnb.views.figures.figure import plot
 from blsnb.views.pictures.load_picture import DrawnLoad, draw
 from blsnb.views.pictures.snapshot import snapshot
@@ -35,6 +38,7 @@ CYCLE_PICTURE = FOLDER / "cycle.svg"
 FIGURE = FOLDER / "figure.txt"
 PAGE = FOLDER / "page.html"
 LOADS = FOLDER / "loads.svg"
+HISTOGRAMS = FOLDER / "histograms.svg"
 
 
 def encoded() -> tuple[dict, bytes]:
@@ -118,7 +122,18 @@ def loads() -> str:
     return "".join(f"{draw(each, 'load')}\n" for each in drawn)
 
 
+def histograms() -> str:
+    """Return pictures of values: spread evenly, over decades, equal, and of none."""
+    even = np.array([*range(40), 7, 7, 7, math.nan, math.inf], np.float64)
+    drawn = [even, 2.0 ** np.arange(9), np.array([3.0, 3.0]), even[-2:]]
+    return "".join(
+        f"{histogram(Distribution('time', '', each, '{:g} ms'.format))}\n"
+        for each in drawn
+    )
+
+
 def write() -> None:
+    HISTOGRAMS.write_text(histograms(), "utf-8")
     CYCLE_PICTURE.write_text(snapshot(cycle_run()), "utf-8")
     FIGURE.write_text(figure(), "utf-8")
     PAGE.write_text(page(), "utf-8")

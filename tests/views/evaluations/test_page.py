@@ -11,6 +11,8 @@ import pytest
 from blsnb.views.evaluations.histogram import Distribution, histogram
 from blsnb.views.evaluations.page import EvaluationPage, Table, aligned, html, text
 
+from .. import golden_run
+
 ROWS = Table("slowest", ("row", "latency"), [("7", "12 ms"), ("12", "3 ms")], (7, 12))
 HOSTILE = "<script>\n\nx"
 
@@ -48,6 +50,11 @@ def test_a_picture_says_what_it_shows():
 def test_nothing_is_drawn_without_values():
     """NaN and infinite values are left out."""
     assert "" == drawn(math.nan, math.inf)
+
+
+def test_the_pictures_of_distributions_are_the_golden_ones():
+    """A change of a picture is reviewed before it is accepted."""
+    assert golden_run.HISTOGRAMS.read_text("utf-8") == golden_run.histograms()
 
 
 def test_foreign_text_is_escaped_and_one_line():

@@ -55,6 +55,8 @@ def test_both_axes_are_labelled_and_open_above_and_at_the_right():
     ] == said
     assert [["left", "bottom"]] * 2 == visible
     assert [[1, 4]] * 2 == [axes.get_xticks().tolist() for axes in drawn.axes]
+    heights = [axes.get_ylim() for axes in drawn.axes]
+    assert [(0, 10.8), (0, 0.972)] == [pytest.approx(each) for each in heights]
     assert (7.2, 2.9, 100) == (*drawn.get_size_inches(), drawn.dpi)
     sizes = {
         (each.title.get_size(), each.xaxis.label.get_size()) for each in drawn.axes
