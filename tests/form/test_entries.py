@@ -249,6 +249,8 @@ SIZE_NOTE = f"cat.png: the {len(png())} bytes of the file."
         (InputSpec("I", "UINT8", (-1, -1, 3)), "10 x 8 RGB"),
         (InputSpec("I", "UINT8", (8, 10), True), "10 x 8 RGB, converted to grey"),
         (InputSpec("I", "FP16", (1, 1, 4, 4)), "converted to grey, resized to 4 x 4"),
+        (InputSpec("I", "UINT8", (8, 10, 1)), "10 x 8 RGB, converted to grey."),
+        (InputSpec("I", "INT8", (1, 8, 10)), "10 x 8 RGB, converted to grey."),
         (InputSpec("I", "INT32", (4, 4, 4)), "converted to RGB with transparency"),
         (
             InputSpec("I", "BYTES", (1,), True),

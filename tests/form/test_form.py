@@ -174,8 +174,14 @@ def test_a_form_without_a_page_is_a_table(form):
 
     advice = "Run this cell in a notebook with a kernel to fill in the form."
     assert f"Form to try double: X FP32 [-1]\n{advice}" == still["text/plain"]
-    assert "<td>X</td><td>FP32</td><td>[-1]</td>" in still["text/html"]
-    assert f"<p>{advice}</p>" in still["text/html"]
+    head = "".join(
+        f'<th scope="col">{each}</th>' for each in ("input", "datatype", "shape")
+    )
+    assert (
+        f"<table><caption>Form to try double</caption><thead><tr>{head}</tr></thead>"
+        "<tbody><tr><td>X</td><td>FP32</td><td>[-1]</td></tr></tbody></table>"
+        f"<p>{advice}</p>" == still["text/html"]
+    )
 
 
 def test_copied_code_is_shown_where_a_page_cannot_insert_it(form):
