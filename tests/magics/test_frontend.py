@@ -10,7 +10,7 @@ from waiting import until
 
 import blsnb
 from blsnb.magics import frontend
-from blsnb.magics.frontend import DisplayedRuns, has_page
+from blsnb.magics.frontend import DisplayedRuns, ProgressBar, has_page
 from blsnb.parts.server_parts import parts_of
 from blsnb.results.run import replayer_in
 from blsnb.results.traced import take_trace
@@ -106,6 +106,30 @@ def test_all_runs_share_one_connection_that_answers_on_a_thread(runs, sent):
 
     until(lambda: len(sent) == 2)
     assert [0, 1] == [each["id"] for each in sent if "error" not in each]
+
+
+def test_a_bar_shows_a_share_and_becomes_a_line_at_its_end(monkeypatch):
+    """A share of 0 may be unknown; names are escaped in the page."""
+    shown = []
+    monkeypatch.setattr(ProgressBar, "_show", lambda _, *texts: shown.append(texts))
+    bar = ProgressBar("<b>")
+    bar(0.256, "1 of 4")
+    bar.end()
+
+    begun = "&lt;b&gt;: not begun"
+    after = "&lt;b&gt;: 1 of 4"
+    assert [
+        (
+            f'<progress max="1" aria-label="{begun}"></progress> {begun}',
+            "<b>: not begun",
+        ),
+        (
+            f'<progress value="0.256" max="1" aria-label="{after}"></progress> '
+            f"26% · {after}",
+            "26% <b>: 1 of 4",
+        ),
+        (f"<small>{after}</small>", "<b>: 1 of 4"),
+    ] == shown
 
 
 def test_a_hello_is_answered_with_the_lifetime_of_the_kernel(runs, sent):

@@ -9,7 +9,13 @@ import pytest
 from views.samples import edited_run, invoice_run, tensor
 
 from blsnb.tensors.difference import ValueChange
-from blsnb.trace.comparison import RUNNING, UNRECORDED, change_of, compare
+from blsnb.trace.comparison import (
+    RUNNING,
+    UNRECORDED,
+    RequestChange,
+    change_of,
+    compare,
+)
 from blsnb.trace.dropped import PIN
 from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
@@ -54,6 +60,22 @@ def test_an_error_that_came_or_went_is_a_change_and_outputs_are_not(before):
     [change] = compare(failed, before).changes.values()
 
     assert (1, ("boom", ""), ()) == (change.call, change.error, change.tensors)
+
+
+def test_parameters_of_responses_are_compared_by_their_names(before):
+    """Those of a call, and those of each response of a stream."""
+    row = next(span.index for span in before.spans if span.responses)
+    first, *others = before.spans[row].responses
+    responses = (first._replace(parameters=(("tokens", 3),)), *others)
+    other = changed(before, row, response_parameters=(("beam", "a"),))
+    [change] = compare(
+        changed(other, row, responses=responses), before
+    ).changes.values()
+
+    assert (
+        RequestChange("response parameter beam", "'a'", ""),
+        RequestChange("response 1 parameter tokens", "3", ""),
+    ) == change.request
 
 
 PLACES = """\

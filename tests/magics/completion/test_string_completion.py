@@ -24,7 +24,7 @@ def completer(shell):
     extension.load_ipython_extension(shell)
     shell.run_cell(DOUBLE.replace("--input", "--quiet --input"))
     shell.run_cell(
-        "import blsnb\nserver = blsnb.server()\n"
+        "import blsnb\nown = server = blsnb.server()\n"
         "run = blsnb.infer('double', {'X': [1.0]}, show=False)"
     )
     yield shell.Completer
@@ -36,6 +36,7 @@ CASES = {
     "blsnb.infer('": ["double"],
     'blsnb.stream("do': ["double"],
     "server.load('d": ["double"],
+    "own.load('d": ["double"],
     "x = 1\nserver.compare('d": ["double"],
     "blsnb.infer('double', {'": ["X"],
     "blsnb.infer('double', {'X': x}, outputs=['": ["Y"],

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 from blsnb.views.live.overview import ModelRow, Overview
 
@@ -51,6 +52,27 @@ def test_a_table_of_text_has_a_line_for_each_version():
 def test_the_table_of_a_server_without_models_is_its_head():
     """The caption is above it."""
     assert 2 == len(str(Overview(0, math.nan, ())).splitlines())
+
+
+def test_the_table_of_a_page_has_a_row_for_each_version():
+    """Texts are at the left, and numbers at the right."""
+    page = Overview(1, 2.0, (GONE, GONE)).html()
+    cells = re.findall(
+        r'<t([hd])(?: scope="col")? style="text-align:(\w+)[^"]*">', page
+    )
+    row = re.findall(r"<td[^>]*>([^<]*)</td>", page)[:13]
+
+    assert page.startswith(
+        "<table><caption>1 in flight, 2 requests/s, 0 waiting, 0 failed</caption>"
+        "<thead><tr><th "
+    )
+    assert page.endswith("</td></tr></tbody></table>")
+    assert 1 == page.count("</th></tr></thead><tbody><tr><td ")
+    assert 1 == page.count("</td></tr><tr><td ")
+    sides = ["left"] * 3 + ["right"] * 10
+    assert [*zip("h" * 13 + "d" * 26, sides * 3, strict=True)] == cells
+    dashes = ["-"] * 6
+    assert ["gone", "2", "UNAVAILABLE: unloaded", "-", "0", *dashes, "0", "0"] == row
 
 
 def test_hostile_names_stay_text_in_the_page():
