@@ -1,6 +1,7 @@
 """Specification of a form that is filled in: its request, its results, its errors."""
 
 import sys
+from types import SimpleNamespace
 
 import ipywidgets
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from cells import CONFIG, DOUBLE, FINAL, cell
 
 from blsnb import InferenceError
+from blsnb.form.input_row import InputRow, UploadField
+from blsnb.form.inputs import InputSpec
 
 DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
 SENDS = cell(f"""
@@ -182,6 +185,48 @@ def test_a_form_without_a_page_is_a_table(form):
         "<tbody><tr><td>X</td><td>FP32</td><td>[-1]</td></tr></tbody></table>"
         f"<p>{advice}</p>" == still["text/html"]
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "source", "hint", "last"),
+    [
+        (InputSpec("X", "FP32", (64,)), "Type in", "[1, 2, 3]", []),
+        (InputSpec("X", "FP32", (65,)), "Random", "[1, 2, 3]", []),
+        (
+            InputSpec("X", "BYTES", (1,), optional=True),
+            "Leave out",
+            'text, or ["one", "two"]',
+            ["Leave out"],
+        ),
+    ],
+)
+def test_each_source_has_a_label_and_a_field(spec, source, hint, last):
+    """A small required input is typed, and a large one is random."""
+    row = SimpleNamespace(widget=InputRow(spec, ["photo"]).widget)
+    [menu] = widgets(row, ipywidgets.Dropdown)
+    seen = {}
+    for label, _ in menu.options:
+        menu.label = label
+        seen[label] = [type(each).__name__ for each in widgets(row, FIELDS)]
+
+    assert ["Type in", "Random", "File", "Variable", *last] == [*seen]
+    typed = "Textarea" if last else "Text"
+    assert [[typed], ["Text", "BoundedIntText"], ["UploadField"], ["Combobox"]] == [
+        *seen.values()
+    ][:4]
+    fresh = SimpleNamespace(widget=InputRow(spec).widget)
+    assert source == widgets(fresh, ipywidgets.Dropdown)[0].label
+    menu.label = "Type in"
+    assert hint == widgets(row, FIELDS)[0].placeholder
+    assert [f"Source of {spec.name}"] == [menu.tooltip]
+
+
+FIELDS = (
+    ipywidgets.Text,
+    ipywidgets.Textarea,
+    ipywidgets.BoundedIntText,
+    UploadField,
+)
 
 
 def test_copied_code_is_shown_where_a_page_cannot_insert_it(form):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 from IPython.core.error import UsageError
 
+from blsnb import Server
 from blsnb.evaluation.progress import Progress, ShownProgress, displays
 from blsnb.magics import default_server as default
 from blsnb.magics.evaluating import evaluate
@@ -83,6 +86,15 @@ def test_a_wrong_line_is_a_usage_error(double, line, text):
 
     assert isinstance(error, UsageError)
     assert text in str(error)
+
+
+def test_the_options_of_a_line_have_the_defaults_of_evaluate():
+    """A line without options evaluates as `Server.evaluate` does."""
+    function = signature(Server.evaluate).parameters
+    given = vars(evaluate.evaluate_flags().parse([]))
+    defaults = {name: function[name].default for name in given if name != "help"}
+
+    assert {"help": None, **defaults, "metrics": (), "lower_is_better": ()} == given
 
 
 def test_progress_says_rate_time_left_and_failures():
