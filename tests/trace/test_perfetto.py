@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from trace_files import EXAMPLE, traces
-from views import samples
+from views import golden_run, samples
 
 from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
@@ -81,6 +81,11 @@ def named(events: list[dict], kind: str) -> dict[tuple[int, int], str]:
         for event in events
         if event["name"] == kind
     }
+
+
+def test_the_file_of_the_samples_is_the_golden_one():
+    """A change of an event is reviewed before it is accepted."""
+    assert golden_run.PERFETTO.read_text("utf-8") == golden_run.perfetto()
 
 
 def test_each_instance_has_a_track():

@@ -15,6 +15,7 @@ import numpy as np
 
 from blsnb.trace.comparison import compare
 from blsnb.trace.events import CallFlag
+from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, embed, wire
 from blsnb.views.evaluations.histogram import Distribution, histogram
@@ -23,7 +24,7 @@ from blsnb.views.pictures.load_picture import DrawnLoad, draw
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.tree import tree
 
-from .samples import Script, edited_run, hostile_run, invoice_run
+from .samples import Script, edited_run, hostile_run, invoice_run, running_run
 
 FOLDER = Path(__file__).parent / "golden"
 HEADER = FOLDER / "run27.json"
@@ -39,6 +40,7 @@ FIGURE = FOLDER / "figure.txt"
 PAGE = FOLDER / "page.html"
 LOADS = FOLDER / "loads.svg"
 HISTOGRAMS = FOLDER / "histograms.svg"
+PERFETTO = FOLDER / "perfetto.json"
 
 
 def encoded() -> tuple[dict, bytes]:
@@ -132,7 +134,14 @@ def histograms() -> str:
     )
 
 
+def perfetto() -> str:
+    """Return the file of an ended and a running run for Perfetto, by events."""
+    text = "".join(perfetto_json([invoice_run(), running_run()]))
+    return text.replace('},{"ph"', '},\n{"ph"') + "\n"
+
+
 def write() -> None:
+    PERFETTO.write_text(perfetto(), "utf-8")
     HISTOGRAMS.write_text(histograms(), "utf-8")
     CYCLE_PICTURE.write_text(snapshot(cycle_run()), "utf-8")
     FIGURE.write_text(figure(), "utf-8")
