@@ -202,6 +202,8 @@ def test_closing_sends_what_waits(collector, caplog):
         recorder = parts_of(server).recorder
         recorder.changed(recorder.runs[-1])
     assert ["last"] == [trace.request_id for trace in traces(collector)]
+    bodies = [decode(each.body, "application/json") for each in collector.received]
+    assert SPANS_PER_RUN == sum(len(body.spans) for body in bodies)
     assert [] == caplog.messages
 
 
