@@ -11,7 +11,12 @@ _MASK = 2**64 - 1
 _SEED = 0xC70F6907
 _MULTIPLIER = (0xC6A4A793 << 32) + 0x5BD1E995
 # Bucket counts of a growing table, which starts with one bucket.
-_BUCKETS = (13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273)
+_BUCKETS = (
+    *(13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229),
+    *(172933, 351061, 712697, 1447153, 2938679, 5967347),
+)
+Table = dict[int, list[tuple[str, int]]]
+"""Names with their hashes by bucket; buckets and names in reverse order."""
 
 
 def hash_order(names: Iterable[str]) -> list[str]:
@@ -24,14 +29,16 @@ def hash_order(names: Iterable[str]) -> list[str]:
     names = list(names)
     if len(names) == 1:
         return names
-    chain: list[tuple[str, int]] = []
+    table: Table = {}
     buckets = 1
     for count, name in enumerate(names, start=1):
         if count > buckets or buckets == 1:
             buckets = next(n for n in _BUCKETS if n >= max(count, 2 * buckets))
-            chain = _rehashed(chain, buckets)
-        _insert(chain, (name, _hash(_bytes(name))), buckets)
-    return [name for name, _ in chain]
+            table = _rehashed(table, buckets)
+        code = _hash(_bytes(name))
+        # An entry is inserted at the start of its bucket, or of all if that is empty.
+        table.setdefault(code % buckets, []).append((name, code))
+    return [name for name, _ in _entries(table)]
 
 
 def _bytes(name: str) -> bytes:
@@ -42,21 +49,15 @@ def _bytes(name: str) -> bytes:
         return name.encode("utf-8", "surrogatepass")
 
 
-def _rehashed(chain: list[tuple[str, int]], buckets: int) -> list[tuple[str, int]]:
-    new: list[tuple[str, int]] = []
-    for entry in chain:
-        _insert(new, entry, buckets)
+def _entries(table: Table) -> list[tuple[str, int]]:
+    return [entry for bucket in reversed(table.values()) for entry in reversed(bucket)]
+
+
+def _rehashed(table: Table, buckets: int) -> Table:
+    new: Table = {}
+    for entry in _entries(table):
+        new.setdefault(entry[1] % buckets, []).append(entry)
     return new
-
-
-def _insert(chain: list[tuple[str, int]], entry: tuple[str, int], buckets: int) -> None:
-    """Insert an entry at the start of its bucket, or of the chain if that is empty."""
-    bucket = entry[1] % buckets
-    for position, (_, code) in enumerate(chain):
-        if code % buckets == bucket:
-            chain.insert(position, entry)
-            return
-    chain.insert(0, entry)
 
 
 def _hash(data: bytes) -> int:

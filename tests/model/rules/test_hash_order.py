@@ -31,7 +31,14 @@ def test_the_second_of_two_names_comes_first(names):
 
 @pytest.mark.parametrize(
     ("count", "checksum"),
-    [(2, 2615027267), (13, 2980787731), (14, 3566524858), (1300, 2750552384)],
+    [
+        (2, 2615027267),
+        (13, 2980787731),
+        (14, 3566524858),
+        (1300, 2750552384),
+        (11_000, 1869401381),
+        (25_000, 2209446521),
+    ],
 )
 def test_the_order_is_that_of_the_library(count, checksum):
     """The checksums are those of libstdc++'s `unordered_set`, whose table grows."""
