@@ -107,7 +107,8 @@ class RequestValidator:
         RequestError
             An input or a requested output contradicts the configuration.
         """
-        if message.raw:
+        if message.raw or len(message.inputs) > len(self._specs):
+            # Too many inputs are refused, however many there are.
             self._check(message)
             return
         signature: tuple[object, ...] = message.requested_outputs

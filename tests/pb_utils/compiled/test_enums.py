@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import pytest
+from asserting import some
 
 from blsnb.pb_utils.compiled.enums import ErrorCode, LogLevel, MemoryType, MetricKind
 
@@ -31,7 +32,7 @@ def test_members_are_numbered_by_their_position(kind: Any) -> None:
     """They are attributes, values of a number, and entries of the members."""
     names = NUMBERS[kind]
     assert names == list(kind.__members__)
-    for number, name in enumerate(names):
+    for number, name in enumerate(some(names)):
         member = getattr(kind, name)
         assert (name, number, number, hash(number)) == (
             member.name,
@@ -47,6 +48,6 @@ def test_members_are_numbered_by_their_position(kind: Any) -> None:
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_a_pickled_member_is_restored(kind: Any) -> None:
     """It has the same number, and the same enumeration."""
-    for member in kind.__members__.values():
+    for member in some(kind.__members__.values()):
         again = pickle.loads(pickle.dumps(member))
         assert (kind, member.value) == (type(again), again.value)

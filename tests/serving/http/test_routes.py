@@ -202,7 +202,7 @@ def test_a_path_has_methods_and_a_category(
 def test_an_error_of_a_handler_is_a_response(
     caplog: pytest.LogCaptureFixture, error: BaseException, status: int, text: str
 ) -> None:
-    """One that nobody expects is logged."""
+    """One that is not an expected kind is logged."""
 
     def handler(request: HttpRequest) -> HttpResponse:
         raise error
