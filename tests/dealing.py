@@ -79,7 +79,7 @@ QUIET = (
     "tests/serving/test_starvation.py",
 )
 """Files and folders whose models and servers wait for real times."""
-QUIET_PROCESSES = 3
+QUIET_PROCESSES = 4
 """Processes that run quiet shares, last: they mostly wait, on two processors."""
 DURATIONS = Path(__file__).with_name("durations.json")
 RECORD = "BLSNB_RECORD_DURATIONS"
