@@ -38,9 +38,9 @@ def catalog(server):
     ("name", "version", "text", "code", "advice"),
     [
         (
-            "doubel",
+            "doubl",
             -1,
-            "'doubel' is not found",
+            "'doubl' is not found",
             "NOT_FOUND",
             "Did you mean 'double'? Models that are loaded: double.",
         ),
