@@ -103,6 +103,11 @@ def test_all_subcommands_are_offered(completer):
     assert sorted(SUBCOMMANDS) == sorted(texts(completer, "%triton "))
 
 
+def test_help_is_about_one_subcommand(completer):
+    """No second one is offered."""
+    assert "unload" not in texts(completer, "%triton help load un")
+
+
 def parsers():
     """Yield each subcommand that has options."""
     for name, subcommand in SUBCOMMANDS.items():

@@ -1,0 +1,81 @@
+"""Which stops end a step that has left its request."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from blsnb.debugger import steps as module
+from blsnb.debugger.process_debugger import Stop
+from blsnb.debugger.steps import DebuggerSteps
+
+
+class Call:
+    """A call, and the one that made it."""
+
+    def __init__(self, parent):
+        self.parent = parent
+        self.instance = ""
+
+
+def execution(parent=None):
+    """Return an execution whose only call another execution has made."""
+    caller = None if parent is None else parent.inflights[0].call
+    inflight = SimpleNamespace(call=Call(caller))
+    return SimpleNamespace(number=1, inflight=inflight, inflights=[inflight])
+
+
+def stop(*, is_step: bool) -> Stop:
+    """Return a stop in the frame of a test."""
+    return Stop(sys._getframe(), True, is_step, *[lambda: None] * 3)
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """Steps of one thread, whose step began in the execution `running`."""
+    current = DebuggerSteps()
+    monkeypatch.setattr(module, "attached", lambda: None)
+
+    def run(found, command=""):
+        monkeypatch.setattr(module, "execution_of", lambda frame: found)
+        if command:
+            at = stop(is_step=False)
+            current.stopped(at)
+            current.request(command)
+            current.resumed(at.frame)
+
+    return SimpleNamespace(run=run, has_ended=current.has_ended)
+
+
+@pytest.mark.parametrize("command", ["next", "stepIn", "stepOut"])
+def test_a_step_ends_with_the_execution_in_which_it_began(steps, command):
+    """A breakpoint of the next one stops; so does the step where it began."""
+    began = execution()
+    steps.run(began, command)
+    assert steps.has_ended(stop(is_step=True)) is False
+
+    steps.run(execution())
+    assert steps.has_ended(stop(is_step=True)) is True
+    assert steps.has_ended(stop(is_step=False)) is False
+
+
+def test_a_step_goes_on_in_a_child_and_outside_of_models(steps):
+    """A child descends from the execution, through any number of calls."""
+    began = execution()
+    steps.run(began, "stepIn")
+    for found in (execution(began), execution(execution(began)), None):
+        steps.run(found)
+        assert steps.has_ended(stop(is_step=True)) is False
+
+
+def test_without_a_step_nothing_has_ended(steps):
+    """Neither before the first one nor after the thread has continued."""
+    steps.run(execution())
+    assert steps.has_ended(stop(is_step=True)) is False
+
+    steps.run(execution(), "next")
+    steps.run(execution(), "continue")
+    steps.run(execution())
+    assert steps.has_ended(stop(is_step=True)) is False
