@@ -79,8 +79,6 @@ QUIET = (
     "tests/serving/test_starvation.py",
 )
 """Files and folders whose models and servers wait for real times."""
-QUIET_PROCESSES = 4
-"""Processes that run quiet shares, last: they mostly wait, on two processors."""
 DURATIONS = Path(__file__).with_name("durations.json")
 RECORD = "BLSNB_RECORD_DURATIONS"
 """Environment variable: 1 to rewrite the measured durations."""
@@ -127,8 +125,8 @@ class ByServers(LoadFileScheduling):
     """Assigns shares to processes, the longest first.
 
     Every second process prefers shares that wait, the others those that compute, so
-    that the processors are busy throughout. When only quiet shares are left, most
-    processes end.
+    that the processors are busy throughout. Quiet shares come last, since they mostly
+    wait.
     """
 
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
@@ -137,13 +135,6 @@ class ByServers(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return share_of(nodeid)
-
-    def _reschedule(self, node: Any) -> None:
-        running = [each for each in self.nodes if not each.shutting_down]
-        if node in running[QUIET_PROCESSES:] and all(map(is_quiet, self.workqueue)):
-            node.shutdown()
-        else:
-            super()._reschedule(node)
 
     def _assign_work_unit(self, node: Any) -> None:
         number = int(node.gateway.id.removeprefix("gw"))

@@ -7,9 +7,9 @@ import importlib
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from blsnb.command.arguments import CommandError, Parser
 from blsnb.command.repository_server import check_serves, open_server
@@ -31,6 +31,7 @@ Exit status: 0 all rows succeeded and all limits are reached; 1 a row or a metri
 failed, or a limit is not reached; 2 the evaluation could not be made; 130 Ctrl-C
 ended it.
 """
+_Value = TypeVar("_Value")
 _INTERRUPTED = 130
 _MAX_ROWS = 20
 """Maximum number of rows listed for each reason."""
@@ -122,14 +123,20 @@ def _rows(word: str) -> Any:
 
 
 def _metrics(words: Sequence[str]) -> dict[str, Callable[..., float]]:
-    found: dict[str, Callable[..., float]] = {}
-    for name, function in map(_metric, words):
+    return _distinct(
+        map(_metric, words),
+        "two metrics are named {!r}; expected --metric NAME=MODULE:FUNCTION with "
+        "another name",
+    )
+
+
+def _distinct(pairs: Iterable[tuple[str, _Value]], refusal: str) -> dict[str, _Value]:
+    """Return values by name; refuse a second value of a name."""
+    found: dict[str, _Value] = {}
+    for name, value in pairs:
         if name in found:
-            raise CommandError(
-                f"two metrics are named {name!r}; expected --metric "
-                "NAME=MODULE:FUNCTION with another name"
-            )
-        found[name] = function
+            raise CommandError(refusal.format(name))
+        found[name] = value
     return found
 
 
@@ -156,12 +163,8 @@ def _function(word: str) -> Callable[..., Any]:
 
 
 def _limits(option: str, words: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, number in (_limit(option, word) for word in words):
-        if name in found:
-            raise CommandError(f"{option} has two limits of {name!r}; expected one")
-        found[name] = number
-    return found
+    refusal = f"{option} has two limits of {{!r}}; expected one"
+    return _distinct((_limit(option, each) for each in words), refusal)
 
 
 def _limit(option: str, word: str) -> tuple[str, float]:

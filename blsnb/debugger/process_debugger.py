@@ -19,6 +19,7 @@ _LOCK_TIMEOUT_S = 2.0
 _IS_OWN = "blsnb_stops"
 """Attribute that marks the function of `ProcessDebugger.on_stop`."""
 _NO_STEP = -1
+"""Command of a thread that takes no step."""
 _OWN_MODULES = "blsnb"
 _FOLDER = f"{Path(__file__).parents[1]}/"
 _OWN_FILES = f"{_FOLDER}**"

@@ -108,7 +108,7 @@ class RequestValidator:
             An input or a requested output contradicts the configuration.
         """
         if message.raw or len(message.inputs) > len(self._specs):
-            # Too many inputs are refused, however many there are.
+            # Too many inputs are refused; a signature of them would only take time.
             self._check(message)
             return
         signature: tuple[object, ...] = message.requested_outputs

@@ -120,7 +120,7 @@ PLAIN, JSON = "text/plain", "application/json"
 class Categories(dict[str, None]):
     """Restrictions of nothing; each look-up adds its category."""
 
-    def get(self, category: str, default: object = None) -> None:  # type: ignore[override]
+    def get(self, category: str, default: object = None) -> None:  # type: ignore[override] # only look-ups
         """Note a category."""
         self[category] = None
 
