@@ -91,8 +91,8 @@ def host(request):
     return host
 
 
-def test_a_click_on_the_gutter_stops_in_the_cell_and_steps_lead_into_the_child(host):
-    """Variables are shown at the stop; Step Out returns to the parent's cell."""
+def test_a_click_on_the_gutter_stops_in_the_cell_and_keys_lead_into_the_child(host):
+    """Variables are shown at the stop; Shift+F11 returns to the parent's cell."""
     host.write("debugged.ipynb", *CELLS)
     host.open("debugged.ipynb")
     for index in range(3):
@@ -105,12 +105,12 @@ def test_a_click_on_the_gutter_stops_in_the_cell_and_steps_lead_into_the_child(h
 
     debugger.expect_stop(2, 11, "execute (parent, In[3])")
     expect(debugger.variables).to_contain_text("inner")
-    host.command("debugger:stepIn")
+    host.page.keyboard.press("F11")
     debugger.expect_stop(1, 6, "execute (child, In[2])")
-    host.command("debugger:stepOut")
+    host.page.keyboard.press("Shift+F11")
     debugger.expect_stop(2, 12, "execute (parent, In[3])")
     expect(debugger.variables).to_contain_text("answer")
-    host.command("debugger:continue")
+    host.page.keyboard.press("F9")
     host.wait_until_run()
 
 
