@@ -144,6 +144,35 @@ def test_raw_contents_must_be_there(agree, beside):
     agree(case)
 
 
+CLASSES = [{"classification": 1}, {"classification": 2}]
+NO_CLASS = {"classification": 2**32}
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        [{}, CLASSES[0]],
+        [CLASSES[0], {}],
+        CLASSES,
+        CLASSES[::-1],
+        [NO_CLASS],
+        [NO_CLASS, CLASSES[0]],
+    ],
+    ids=str,
+)
+def test_an_output_that_is_listed_twice(agree, beside, forms):
+    """It is sent once, in the first form that is not the plain one."""
+
+    def case(target):
+        asked = request("net_same", **TWO)
+        for form in forms:
+            put_all(asked.outputs.add(name="Y").parameters, form)
+        with line(beside(target), "same") as wire:
+            return wire.call("ModelInfer", asked)
+
+    agree(case)
+
+
 @pytest.mark.parametrize(
     "name",
     [

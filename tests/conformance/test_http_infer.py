@@ -62,6 +62,7 @@ def parameters(value: Any) -> Ask:
 
 
 SUM = {"name": "SUM"}
+SUM_CLASS = {**SUM, "parameters": {"classification": 1}}
 BROKEN = (
     b" ",
     b"{",
@@ -189,6 +190,8 @@ ASKED = {
         first(name="B"),
         first(name="Q"),
         outputs(SUM, SUM),
+        outputs(SUM, SUM_CLASS),
+        outputs(SUM_CLASS, SUM),
         Ask(ECHO, b'{"inputs":[],"parameters":{"a":1,"a":2},"inputs":5}'),
     ],
     "id": [

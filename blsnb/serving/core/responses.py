@@ -43,7 +43,12 @@ class ResponseConverter:
         self._labels = labels
         self._served = served
         self._request = request
-        self._requested = {output.name: output for output in request.outputs}
+        # Of an output that is listed twice the first form applies that is not plain.
+        self._requested = {
+            output.name: output
+            for output in reversed(request.outputs)
+            if output.class_count is not None or output.window is not None
+        }
 
     def of(self, message: ResponseMessage) -> WireResponse:
         """Return a response to send; an output that cannot be sent is an error."""

@@ -178,8 +178,10 @@ class HttpOutputs:
         count = optional(parameters, "classification", as_unsigned, 0, _SET)
         shared = window(parameters, memory)
         binary = optional(parameters, "binary_data", as_boolean, False)
-        self.requested.append(WireOutput(name, count % CLASS_COUNTS or None, shared))
-        # For an output that is listed twice the first form applies.
+        # For an output that is listed twice the first form applies, plain or not.
+        form = (count % CLASS_COUNTS or None, shared)
+        is_first = name not in self._is_binary
+        self.requested.append(WireOutput(name, *form) if is_first else WireOutput(name))
         self._is_binary.setdefault(name, shared is None and binary)
 
     def is_binary(self, name: str) -> bool:
