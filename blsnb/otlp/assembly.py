@@ -144,7 +144,10 @@ class _Family:
 
     def trace(self, root: ReceivedSpan) -> Trace:
         """Return the trace of one client request."""
-        calls = _in_order(self._calls(root))
+        found, is_cut = self._calls(root)
+        calls = by_start(found)
+        for number, call in enumerate(calls):
+            call.id = number
         limit_models(calls)
         ensembles = _ensembles(calls)
         for call in calls:
@@ -152,58 +155,50 @@ class _Family:
         end_ns = max(call.request_end_ns for call in calls)
         trace = trace_of(_run_id(root), calls, end_ns)
         has_values = any(span.has_tensors for span in trace.spans)
-        return replace(
-            trace,
-            clock=_CLOCK,
-            remarks=tuple(self._remarks(root, len(calls), has_values)),
-            context=TraceContext(root.trace_id, root.parent_id, root.state),
-        )
-
-    def _remarks(
-        self, root: ReceivedSpan, calls: int, has_values: bool
-    ) -> Iterator[str]:
-        if not has_values:
-            yield NO_VALUES
-        if calls == _MAX_CALLS:
+        remarks = [] if has_values else [NO_VALUES]
+        if is_cut:
             reached: set[str] = set()
             self._reach(root, reached)
-            yield f"The first {calls:,} calls of {len(reached):,} spans are shown."
+            remarks.append(
+                f"The first {len(calls):,} calls of {len(reached):,} spans are shown."
+            )
+        context = TraceContext(root.trace_id, root.parent_id, root.state)
+        return replace(trace, clock=_CLOCK, remarks=tuple(remarks), context=context)
 
-    def _calls(self, root: ReceivedSpan) -> Iterator[Call]:
-        """Yield the calls of a client request, callers first."""
+    def _calls(self, root: ReceivedSpan) -> tuple[list[Call], bool]:
+        """Return the calls, callers first, and whether some are left out."""
         waiting: list[tuple[ReceivedSpan, Call | None, list[ReceivedSpan]]] = []
         waiting.append((root, None, []))
         seen: set[str] = set()
-        count = 0
+        calls: list[Call] = []
+        is_cut = False
         for span, caller, above in waiting:
-            if span.span_id in seen or count == _MAX_CALLS:
+            if span.span_id in seen:
                 continue
             seen.add(span.span_id)
             below = self._below[span.span_id]
             if is_request(span) and any(not _is_compute(s) for s in below):
                 waiting += [(each, caller, [*above, span]) for each in below]
-                continue
-            if caller is not None and _is_compute(span):
+            elif caller is not None and _is_compute(span):
                 _add_times(caller, span)
-                continue
-            call = _call(span, caller)
-            for request in above:
-                _add_request(call, request)
-            if caller is None and span.parent_id in self._spans and not above:
-                call.notes = [CIRCLE]
-            elif is_call(span) and caller is None and not above:
-                call.notes = [UNKNOWN_PARENT]
-            count += 1
-            yield call
-            waiting += [(each, call, []) for each in below]
+            elif len(calls) == _MAX_CALLS:
+                is_cut = True
+            else:
+                call = _call(span, caller)
+                for request in above:
+                    _add_request(call, request)
+                if caller is None and not above:
+                    self._note_parent(span, call)
+                calls.append(call)
+                waiting += [(each, call, []) for each in below]
+        return calls, is_cut
 
-
-def _in_order(calls: Iterable[Call]) -> list[Call]:
-    """Return calls, numbered by their starts."""
-    ordered = by_start(calls)
-    for number, call in enumerate(ordered):
-        call.id = number
-    return ordered
+    def _note_parent(self, span: ReceivedSpan, call: Call) -> None:
+        """Note why a topmost call has no caller and no client request."""
+        if span.parent_id in self._spans:
+            call.notes = [CIRCLE]
+        elif is_call(span):
+            call.notes = [UNKNOWN_PARENT]
 
 
 def _run_id(root: ReceivedSpan) -> str:

@@ -167,7 +167,7 @@ def test_calls_beyond_the_limit_are_counted(monkeypatch):
     """A shorter trace is whole."""
     spans = received(*(model_span(1, n, n - 1) for n in (1, 2, 3)))
     remarks = []
-    for limit in (2, 4):
+    for limit in (2, 3, 4):
         monkeypatch.setattr(assembly, "_MAX_CALLS", limit)
         [trace] = assemble(spans)
         remarks.append((len(trace.spans), trace.remarks))
@@ -175,7 +175,21 @@ def test_calls_beyond_the_limit_are_counted(monkeypatch):
     assert [
         (2, (NO_VALUES, "The first 2 calls of 3 spans are shown.")),
         (3, (NO_VALUES,)),
+        (3, (NO_VALUES,)),
     ] == remarks
+
+
+def test_calls_at_the_limit_have_their_times(monkeypatch):
+    """Their computing is found behind further calls."""
+    monkeypatch.setattr(assembly, "_MAX_CALLS", 2)
+    [trace] = assemble(
+        received(
+            *(model_span(1, n, 1 if n > 1 else 0) for n in (1, 2, 3)),
+            span(1, 4, 2, name="compute", startTimeUnixNano="7"),
+        )
+    )
+
+    assert [0, 7] == [each.compute_start_ns for each in trace.spans]
 
 
 def test_a_trace_has_the_context_of_its_client():
