@@ -78,7 +78,6 @@ class RequestFields(NamedTuple):
     def options(self) -> dict[str, Any]:
         """The options of ``infer`` for these fields, without defaults."""
         given = {
-            "version": None if self.version == -1 else self.version,
             "parameters": dict(self.parameters),
             "request_id": self.request_id,
             "correlation_id": self.correlation_id,
@@ -87,7 +86,9 @@ class RequestFields(NamedTuple):
             "priority": self.priority,
             "timeout_us": self.timeout_us,
         }
-        return {name: value for name, value in given.items() if value}
+        # 0 is a version.
+        version = {} if self.version == -1 else {"version": self.version}
+        return version | {name: value for name, value in given.items() if value}
 
 
 def spelled(options: Mapping[str, Any]) -> str:

@@ -175,6 +175,7 @@ def test_fields_become_the_options_that_are_not_defaults():
     assert "version=2, request_id='a'" == spelled(
         RequestFields(2, request_id="a").options
     )
+    assert {"version": 0} == RequestFields(0).options
 
 
 def test_network_clients_send_some_fields_as_parameters():

@@ -34,6 +34,8 @@ def header_of(
         Digest of the data set; an empty string if it is unknown.
     """
     options = {name: value for name, value in settings.options.items() if value}
+    if settings.options.get("version") == 0:
+        options["version"] = 0
     return {
         "model": settings.model_name,
         "options": json.loads(json.dumps(options, default=_listed)),

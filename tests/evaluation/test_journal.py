@@ -252,6 +252,14 @@ def test_an_evaluation_with_other_options_is_refused(path, header):
         Journal(path, header())
 
 
+def test_an_evaluation_of_another_version_is_refused(path, header):
+    """Zero is a version, too."""
+    Journal(path, header(version=0)).close()
+
+    with pytest.raises(ValueError, match="version was 0 and is None"):
+        Journal(path, header())
+
+
 def test_an_evaluation_of_another_file_is_refused(path, header):
     """Before any row is executed."""
     Journal(path, header(rows="a")).close()
