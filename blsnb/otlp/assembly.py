@@ -264,7 +264,9 @@ def _tensor(facts: Mapping[str, Any]) -> TensorRef | None:
     shape, size = facts.get(TENSOR_SHAPE), facts.get(TENSOR_SIZE)
     if not isinstance(name, str) or not isinstance(datatype, str):
         return None
-    if not isinstance(shape, list) or not all(map(_is_size, [*shape, size])):
+    if not isinstance(shape, list):
+        return None
+    if any(type(each) is not int or each < 0 for each in (*shape, size)):
         return None
     data = facts.get(TENSOR_DATA)
     data = data if isinstance(data, bytes) else None
@@ -272,10 +274,6 @@ def _tensor(facts: Mapping[str, Any]) -> TensorRef | None:
         return new_tensor(name, datatype, tuple(shape), data, "cpu", size)
     except ValueError:
         return None
-
-
-def _is_size(value: Any) -> bool:
-    return type(value) is int and value >= 0
 
 
 def _ensembles(calls: Collection[Call]) -> dict[ModelInfo, ModelInfo]:

@@ -125,12 +125,14 @@ def decode_json(text: bytes) -> Decoded:
 def decode_document(document: Mapping[str, Any]) -> Decoded:
     """Return the spans of a request that was parsed."""
     found, rejected = [], 0
-    for described in _described(document):
-        span = _span(described)
-        if span is None:
-            rejected += 1
-        else:
-            found.append(span)
+    for resource in _listed(document, "resourceSpans"):
+        for scope in _listed(resource, "scopeSpans"):
+            for described in _listed(scope, "spans"):
+                span = _span(described)
+                if span is None:
+                    rejected += 1
+                else:
+                    found.append(span)
     return Decoded(found, rejected)
 
 
@@ -147,12 +149,6 @@ def _inflated(body: bytes, encoding: str) -> bytes:
     if not stream.whole:
         raise ValueError("the request is not complete gzip data")
     return whole
-
-
-def _described(document: Mapping[str, Any]) -> Iterator[Any]:
-    for resource in _listed(document, "resourceSpans"):
-        for scope in _listed(resource, "scopeSpans"):
-            yield from _listed(scope, "spans")
 
 
 def _listed(holder: Any, name: str) -> list[Any]:

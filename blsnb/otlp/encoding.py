@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
@@ -101,6 +101,8 @@ class _Encoder:
 
     def _call(self, span: Span) -> Iterator[Json]:
         model = self._trace.models[span.model]
+        caller = None if span.parent < 0 else self._trace.spans[span.parent].id
+        parent = (REQUEST, str(span.id)) if caller is None else (caller,)
         times = dict(span.events)
         if span.compute_start_ns:
             yield self._span(
@@ -113,36 +115,30 @@ class _Encoder:
         encoded = self._span(
             model.name,
             (span.id,),
-            self._parent(span),
+            self._ids.span_id(*parent),
             (span.request_start_ns, span.request_end_ns),
             [],
         )
         if model.kind != "span":
             encoded["events"] += [self._event(a, times[a]) for a in _CALL if a in times]
-            encoded["attributes"] = _attributes(self._facts(span))
+            encoded["attributes"] = _attributes(self._facts(span, caller))
         if self._tensors:
             encoded["events"] += self._tensor_events(span)
         if span.flags & CallFlag.ERROR:
             encoded["status"] = {"message": span.error, "code": ERROR_STATUS}
         yield encoded
 
-    def _facts(self, span: Span) -> Json:
+    def _facts(self, span: Span, caller: int | None) -> Json:
         model = self._trace.models[span.model]
-        caller = 0 if span.parent < 0 else self._trace.spans[span.parent].id + 1
         facts = {
             MODEL_NAME: model.name,
             MODEL_VERSION: model.version,
             "triton.trace_id": span.id + 1,
-            "triton.trace_parent_id": caller,
+            "triton.trace_parent_id": 0 if caller is None else caller + 1,
         }
         if span.request_id:
             facts[REQUEST_ID] = span.request_id
         return facts
-
-    def _parent(self, span: Span) -> str:
-        if span.parent < 0:
-            return self._ids.span_id(REQUEST, str(span.id))
-        return self._ids.span_id(self._trace.spans[span.parent].id)
 
     def _request(self, root: Span) -> Json:
         """Return the span of a client request, the parent of its model's."""
@@ -225,15 +221,3 @@ def _value(value: Any) -> Json:
         case list():
             return {"arrayValue": {"values": [_value(each) for each in value]}}
     return {"stringValue": value}
-
-
-def requests_of(spans: Iterable[Json], most: int) -> Iterator[Json]:
-    """Yield export requests of at most a number of spans."""
-    piece: list[Json] = []
-    for span in spans:
-        piece.append(span)
-        if len(piece) == most:
-            yield document(piece)
-            piece = []
-    if piece:
-        yield document(piece)

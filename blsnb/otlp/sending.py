@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from blsnb.arguments import is_http_url
 from blsnb.errors import CollectorError, TraceError
 from blsnb.otlp import protobuf_form
-from blsnb.otlp.encoding import requests_of, spans_of
+from blsnb.otlp.encoding import document, spans_of
 from blsnb.otlp.protobuf_form import JSON_TYPE, PROTOBUF_TYPE
 from blsnb.trace.facts import ClockReading
 from blsnb.trace.spans import Trace
@@ -55,15 +55,17 @@ def export(
         The URL or the format is invalid.
     """
     endpoint = endpoint_of(url)
-    check_format(format)
+    if format not in FORMATS:
+        known = " or ".join(map(repr, FORMATS))
+        raise ValueError(f"format={format!r} is not valid; expected {known}")
     if clock is None:
         raise TraceError(
             "this run was read from a file without the time of day, which OpenTelemetry"
             " spans need; export a run of a server, or one saved as .blsrun"
         )
     spans = spans_of(trace, clock, tensors=tensors)
-    for request in requests_of(spans, MAX_SPANS):
-        send(request, endpoint, format)
+    for start in range(0, len(spans), MAX_SPANS):
+        send(document(spans[start : start + MAX_SPANS]), endpoint, format)
     return len(spans)
 
 
@@ -84,21 +86,8 @@ def endpoint_of(url: str) -> str:
     return urlunsplit(parts._replace(path=PATH)) if parts.path in ("", "/") else url
 
 
-def check_format(format: str) -> None:
-    """Check the name of a format.
-
-    Raises
-    ------
-    ValueError
-        It is unknown.
-    """
-    if format not in FORMATS:
-        known = " or ".join(map(repr, FORMATS))
-        raise ValueError(f"format={format!r} is not valid; expected {known}")
-
-
 def send(
-    document: dict[str, Any],
+    request: dict[str, Any],
     endpoint: str,
     format: str = "json",
     timeout_s: float = TIMEOUT_S,
@@ -113,14 +102,14 @@ def send(
         The format is ``"protobuf"``, and opentelemetry-proto is not installed.
     """
     if format == "json":
-        body = json.dumps(document, separators=(",", ":")).encode()
+        body = json.dumps(request, separators=(",", ":")).encode()
         content_type = JSON_TYPE
     else:
-        body, content_type = protobuf_form.encode(document), PROTOBUF_TYPE
+        body, content_type = protobuf_form.encode(request), PROTOBUF_TYPE
     headers = {"Content-Type": content_type}
-    request = urllib.request.Request(endpoint, body, headers)
+    message = urllib.request.Request(endpoint, body, headers)
     try:
-        with _opener(endpoint).open(request, timeout=timeout_s) as answer:
+        with _opener(endpoint).open(message, timeout=timeout_s) as answer:
             _check_answer(answer.read(_MAX_ANSWER), endpoint)
     except urllib.error.HTTPError as error:
         with error:
