@@ -107,7 +107,9 @@ class Receiver:
 
     async def _serve(self) -> None:
         application = Application(
-            [(".*", _SpansHandler, {"state": self._state})], log_function=_no_log
+            [(".*", _SpansHandler, {"state": self._state})],
+            # A path may contain the token.
+            log_function=lambda handler: None,
         )
         server = HTTPServer(
             application,
@@ -167,7 +169,7 @@ class _SpansHandler(RequestHandler):
         """Keep a part of the body, if all bodies stay within their limit."""
         if self._is_dropped or self._state.held_bytes + len(chunk) > _MAX_HELD_BYTES:
             self._is_dropped = True
-            self._release()
+            self.on_finish()
             return
         self._state.held_bytes += len(chunk)
         self._body += chunk
@@ -181,14 +183,12 @@ class _SpansHandler(RequestHandler):
         kind = self.request.headers.get("Content-Type", "")
         is_json = kind.partition(";")[0].strip().lower() == protobuf_form.JSON_TYPE
         self.set_header("Content-Type", kind)
-        if not decoded.rejected:
-            self.write(b"{}" if is_json else b"")
-            return
-        partial = {
-            "rejectedSpans": str(decoded.rejected),
-            "errorMessage": "a span needs valid ids and times",
-        }
-        answer = {"partialSuccess": partial}
+        answer = {}
+        if decoded.rejected:
+            answer["partialSuccess"] = {
+                "rejectedSpans": str(decoded.rejected),
+                "errorMessage": "a span needs valid ids and times",
+            }
         self.write(
             json.dumps(answer).encode() if is_json else protobuf_form.answer(answer)
         )
@@ -210,15 +210,11 @@ class _SpansHandler(RequestHandler):
 
     def on_finish(self) -> None:
         """Release the body."""
-        self._release()
-
-    def on_connection_close(self) -> None:
-        """Release the body of a request that was cut off."""
-        self._release()
-
-    def _release(self) -> None:
         self._state.held_bytes -= len(self._body)
         self._body = bytearray()
+
+    # Of a request that was cut off.
+    on_connection_close = on_finish
 
     def write_error(self, status_code: int, **kwargs: object) -> None:
         """Answer with the reason as text."""
@@ -239,7 +235,3 @@ class _Refusal(HTTPError):
     def __init__(self, status: HTTPStatus, text: str) -> None:
         super().__init__(status)
         self.text = text
-
-
-def _no_log(handler: RequestHandler) -> None:
-    """Log no request: its path may contain the token."""

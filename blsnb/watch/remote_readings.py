@@ -11,7 +11,6 @@ from blsnb.engine.readings import Reading, VersionReading
 from blsnb.errors import TritonServerError
 from blsnb.watch.server_http import ServerHttp
 
-METRICS_PORT = 8002
 UNREACHABLE = "UNREACHABLE"
 _TIMEOUT_S = 2.0
 _PENDING = re.compile(
@@ -44,7 +43,7 @@ class RemoteReadings:
         self._http = ServerHttp(url)
         host = self._http.host
         host = f"[{host}]" if ":" in host else host
-        self._metrics = ServerHttp(metrics_url or f"http://{host}:{METRICS_PORT}")
+        self._metrics = ServerHttp(metrics_url or f"http://{host}:8002")
         self._last: Reading | None = None
 
     @property

@@ -102,8 +102,8 @@ class SpanStore:
             skipped = self._counts.skipped + 1
             self._counts = self._counts._replace(skipped=skipped)
 
-    def _put(self, span: ReceivedSpan) -> int:
-        """Keep a span; return by how many spans the store has grown."""
+    def _put(self, span: ReceivedSpan) -> bool:
+        """Keep a span; return whether it is new."""
         group = self._groups.get(span.trace_id)
         if group is None:
             group = self._groups[span.trace_id] = _Group()
@@ -113,13 +113,14 @@ class SpanStore:
         growth = span.size - (0 if known is None else known.size)
         group.size += growth
         self._bytes += growth
-        return 0 if known else 1
+        return known is None
 
     def _drop(self) -> None:
         kept, dropped = self._counts.kept, 0
         while kept > self._max_spans or self._bytes > self._max_bytes:
             if len(self._groups) == 1:
-                gone = self._drop_span(next(iter(self._groups.values())))
+                self._drop_span(next(iter(self._groups.values())))
+                gone = 1
             else:
                 group = self._groups.pop(next(iter(self._groups)))
                 self._bytes -= group.size
@@ -131,13 +132,12 @@ class SpanStore:
                 kept=kept, dropped=self._counts.dropped + dropped
             )
 
-    def _drop_span(self, group: _Group) -> int:
+    def _drop_span(self, group: _Group) -> None:
         """Drop the oldest span of a client that uses one trace for all requests."""
         span = group.spans.pop(next(iter(group.spans)))
         group.size -= span.size
         self._bytes -= span.size
         group.outlines = None
-        return 1
 
     def outlines(self) -> list[Outline]:
         """Return the client requests, in the order in which they began to arrive."""

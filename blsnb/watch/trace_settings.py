@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
-from blsnb.arguments import check_text
 from blsnb.errors import TritonServerError
 from blsnb.watch.server_http import ServerHttp
 
 LEVELS = ("OFF", "TIMESTAMPS", "TENSORS")
-_AT_START = (
-    "{} can only be set when the server is started: --trace-config {}. A running "
-    "server accepts a change and ignores it."
-)
-_FLAGS = {
-    "trace_mode": "mode=opentelemetry",
-    "mode": "mode=opentelemetry",
-    "url": "opentelemetry,url=URL",
-    "bsp_schedule_delay": "opentelemetry,bsp_schedule_delay=500",
-    "bsp_max_queue_size": "opentelemetry,bsp_max_queue_size=2048",
-    "bsp_max_export_batch_size": "opentelemetry,bsp_max_export_batch_size=512",
-    "trace_file": "triton,file=FILE",
-}
+_PATH = "/v2/trace/setting"
 
 
 class RemoteTraceSettings:
@@ -33,8 +19,6 @@ class RemoteTraceSettings:
     ----------
     url
         Address of its HTTP port, such as ``"http://127.0.0.1:8000"``.
-    model_name
-        A model, whose settings override the server's; empty for the server's.
 
     Raises
     ------
@@ -42,11 +26,8 @@ class RemoteTraceSettings:
         The address is not a URL of HTTP.
     """
 
-    def __init__(self, url: str, model_name: str = "") -> None:
-        check_text(url=url, model_name=model_name)
+    def __init__(self, url: str) -> None:
         self._http = ServerHttp(url)
-        scope = f"/models/{quote(model_name, safe='')}" if model_name else ""
-        self._path = f"/v2{scope}/trace/setting"
 
     def read(self) -> dict[str, Any]:
         """Return the settings.
@@ -54,7 +35,7 @@ class RemoteTraceSettings:
         Raises
         ------
         TritonServerError
-            The server does not respond, or has no such model.
+            The server does not respond.
         """
         return self._request(None)
 
@@ -64,7 +45,6 @@ class RemoteTraceSettings:
         rate: int | None = None,
         level: str | None = None,
         count: int | None = None,
-        **others: Any,
     ) -> dict[str, Any]:
         """Change settings of the running server; return all of them.
 
@@ -85,31 +65,24 @@ class RemoteTraceSettings:
             The server does not respond or refuses the change, or it was started
             without tracing.
         ValueError
-            A value is invalid, or the setting cannot change while the server runs;
-            nothing is sent.
+            A value is invalid; nothing is sent.
         """
-        changes = _checked(rate, level, count, others)
+        changes = _checked(rate, level, count)
         if self.read().get("trace_mode") != "opentelemetry":
             raise TritonServerError(
-                f"{self._http.name} does not send OpenTelemetry spans. "
-                + _AT_START.format("The mode", _FLAGS["mode"])
+                f"{self._http.name} does not send OpenTelemetry spans. The mode can "
+                "only be set when the server is started: --trace-config "
+                "mode=opentelemetry. A running server accepts a change and ignores it."
             )
         return self._request(changes) if changes else self.read()
 
     def _request(self, changes: Mapping[str, Any] | None) -> dict[str, Any]:
-        found = self._http.read(self._path, changes)
+        found = self._http.read(_PATH, changes)
         return found if isinstance(found, dict) else {}
 
 
-def _checked(
-    rate: int | None, level: str | None, count: int | None, others: Mapping[str, Any]
-) -> dict[str, Any]:
+def _checked(rate: int | None, level: str | None, count: int | None) -> dict[str, Any]:
     """Return the changes as the server expects them."""
-    for name in others:
-        if name not in _FLAGS:
-            known = "rate, level and count"
-            raise ValueError(f"there is no trace setting {name!r}; expected {known}")
-        raise ValueError(_AT_START.format(name, _FLAGS[name]))
     changes: dict[str, Any] = {}
     if rate is not None:
         if rate < 1:

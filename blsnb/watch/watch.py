@@ -176,9 +176,7 @@ class Watch:
             self._list.end()
 
 
-def receive(
-    host: str = LOOPBACK, port: int = PORT, store: SpanStore | None = None
-) -> Watch:
+def receive(host: str = LOOPBACK, port: int = PORT) -> Watch:
     """Start to receive spans of real servers.
 
     Raises
@@ -186,11 +184,11 @@ def receive(
     OSError
         The port is not available.
     """
-    store = store or SpanStore()
+    store = SpanStore()
     return Watch(Receiver(store, host, port), store)
 
 
-def read(path: Path, store: SpanStore | None = None) -> Watch:
+def read(path: Path) -> Watch:
     """Read the requests in the file of an OpenTelemetry Collector.
 
     Raises
@@ -200,7 +198,7 @@ def read(path: Path, store: SpanStore | None = None) -> Watch:
     TraceFileError
         It has no spans.
     """
-    store = store or SpanStore()
+    store = SpanStore()
     file = CollectorFile(path, store)
     file.read_whole()
     return Watch(file, store)

@@ -89,29 +89,12 @@ def test_a_stopped_trace_sends_nothing(real):
     assert "hidden" not in {each.request_id for each in real.watch.requests}
 
 
-def test_a_model_has_settings_of_its_own(real):
-    """An unknown model is the server's error."""
-    try:
-        assert (
-            "3" == RemoteTraceSettings(real.url, "double").change(rate=3)["trace_rate"]
-        )
-        assert "1" == RemoteTraceSettings(real.url).read()["trace_rate"]
-    finally:
-        RemoteTraceSettings(real.url, "double").change(rate=1)
-    with pytest.raises(TritonServerError, match="unknown model : nix"):
-        RemoteTraceSettings(real.url, "nix").read()
-
-
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"mode": "triton"}, "mode can only be set when the server is started"),
-        ({"url": "http://x"}, "opentelemetry,url=URL"),
-        ({"bsp_schedule_delay": 5}, "opentelemetry,bsp_schedule_delay=500"),
         ({"rate": 0}, "rate=0 is not valid; expected 1 or more"),
         ({"level": "ALL"}, "level='ALL' is not valid"),
         ({"count": -2}, "count=-2 is not valid"),
-        ({"speed": 1}, "there is no trace setting 'speed'"),
     ],
 )
 def test_what_cannot_change_is_said_before_it_is_tried(changes, text):

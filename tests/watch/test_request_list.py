@@ -13,8 +13,9 @@ from spans import JSON, message, model_span, request
 from blsnb.errors import TraceError
 from blsnb.otlp.decoding import decode
 from blsnb.views.live.request_list import MAX_ROWS
+from blsnb.watch.receiver import Receiver
 from blsnb.watch.store import SpanStore
-from blsnb.watch.watch import BATCH_DELAY_MS, Watch, receive, server_flags
+from blsnb.watch.watch import BATCH_DELAY_MS, Watch, server_flags
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def store() -> SpanStore:
 @pytest.fixture
 def watch(store: SpanStore) -> Iterator[Watch]:
     """A watch on a free port."""
-    with receive(port=0, store=store) as found:
+    with Watch(Receiver(store, port=0), store) as found:
         yield found
 
 
