@@ -105,16 +105,6 @@ _HOMES = {
 }
 
 
-def _age_objects() -> None:
-    """Move all objects to the oldest generation, which is rarely visited."""
-    import gc
-
-    # What the user has frozen remains frozen.
-    if not gc.get_freeze_count():
-        gc.freeze()
-        gc.unfreeze()
-
-
 def __getattr__(name: str) -> Any:
     """Import a name on first use: importing blsnb stays fast."""
     home = _HOMES.get(name)
@@ -130,7 +120,11 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(home), name)
     finally:
         if is_enabled:
-            _age_objects()
+            # What the user has frozen remains frozen.
+            if not gc.get_freeze_count():
+                # This moves all objects to the oldest generation, rarely visited.
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
     globals()[name] = value
     return value

@@ -162,13 +162,11 @@ def check_names(**arguments: object) -> None:
     __tracebackhide__ = True
     for name, value in arguments.items():
         value = plain(value)
-        several = isinstance(value, Collection) and not isinstance(value, str | bytes)
-        if value is not None and not (several and _are_texts(value)):
+        if value is None:
+            continue
+        is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
+        if not is_list or not all(isinstance(each, str) for each in value):
             refuse(name, value, "a list of names")
-
-
-def _are_texts(values: Any) -> bool:
-    return all(isinstance(each, str) for each in values)
 
 
 def check_path(**arguments: object) -> None:
@@ -217,11 +215,9 @@ def check_folders(**arguments: object) -> None:
         value = plain(value)
         if value is None or isinstance(value, _PATH):
             continue
-        if not isinstance(value, Iterable) or isinstance(value, bytes):
+        is_list = isinstance(value, Iterable) and not isinstance(value, bytes)
+        if not is_list or not all(isinstance(each, _PATH) for each in value):
             refuse(name, value, "a folder, or a list of folders")
-        for each in value:
-            if not isinstance(each, _PATH):
-                refuse(name, value, "a folder, or a list of folders")
 
 
 def is_http_url(url: str) -> bool:

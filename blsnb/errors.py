@@ -86,18 +86,12 @@ class OutOfResourcesError(InferenceError):
 
     Parameters
     ----------
-    message, code, run, advice
+    message, advice
         As of `InferenceError`.
     """
 
-    def __init__(
-        self,
-        message: str,
-        code: str = OUT_OF_RESOURCES,
-        run: Any = None,
-        advice: str = "",
-    ) -> None:
-        super().__init__(message, code, run, advice)
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message, OUT_OF_RESOURCES, advice=advice)
 
 
 class InputError(BlsnbError, TypeError):

@@ -212,18 +212,17 @@ def takes_request_options(function: F) -> F:
         parameters=[*own, *_options()]
     )
     if function.__doc__:
-        function.__doc__ = re.sub(_ENTRY, _documented, function.__doc__)
+        function.__doc__ = re.sub(
+            _ENTRY,
+            lambda entry: textwrap.indent(_entries(), entry[1]),
+            function.__doc__,
+        )
     return function
 
 
 _ENTRY = r"(?m)^( *)\*\*options\n.+\n"
 _PROFILING = ("infer", "async_infer", "stream", "async_stream")
 """Methods that have the option ``profile``."""
-
-
-def _documented(entry: re.Match[str]) -> str:
-    """Return the entries of the request's options, indented as ``**options`` is."""
-    return textwrap.indent(_entries(), entry[1])
 
 
 @functools.cache

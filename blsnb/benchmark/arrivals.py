@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ _MAX_RATE = 100_000
 _NS = 1_000_000_000
 
 
-class Arrivals:
+class Arrivals(NamedTuple):
     """The intended times of the requests of one level.
 
     Parameters
@@ -30,10 +30,9 @@ class Arrivals:
         Seconds of the level.
     """
 
-    def __init__(self, rate: float, times_ns: list[int], window_s: float) -> None:
-        self.rate = rate
-        self.times_ns = times_ns
-        self.window_s = window_s
+    rate: float
+    times_ns: list[int]
+    window_s: float
 
 
 def arrivals_at(kind: str, rate: float, load: Load, seed: int) -> Arrivals:

@@ -43,7 +43,9 @@ def run_closed(
     level, numbers = Level(load.duration_s), itertools.count(1)
 
     def run_client(number: int) -> None:
-        while _continues(level) and next(numbers) <= requests:
+        while level.elapsed_s < load.duration_s and not level.stopped.is_set():
+            if next(numbers) > requests:
+                return
             client.send(level, number)
 
     futures: list[Future[None]] = []
@@ -57,10 +59,6 @@ def run_closed(
         level.end(futures)
     raise_errors(futures)
     return level
-
-
-def _continues(level: Level) -> bool:
-    return not level.stopped.is_set() and level.elapsed_s < level.duration_s
 
 
 def _wait(level: Level, futures: list[Future[None]], tick: Tick) -> None:

@@ -85,13 +85,9 @@ class Level:
         """Seconds from the start until which responses are awaited."""
         return self.duration_s + max(self.duration_s, MIN_DRAIN_S)
 
-    def stop(self) -> None:
-        """Stop the clients from sending further requests."""
-        self.stopped.set()
-
     def end(self, futures: list[Future[None]]) -> None:
         """Wait for the requests in flight, then cancel them."""
-        self.stop()
+        self.stopped.set()
         _, waiting = wait(futures, timeout=GRACE_S)
         if waiting:
             # They do not count.

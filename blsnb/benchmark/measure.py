@@ -27,26 +27,6 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.printable import counted
 from blsnb.trace.events import parse_level
 
-
-@contextlib.contextmanager
-def frozen_heap() -> Iterator[None]:
-    """Leave the objects that are there out of garbage collections.
-
-    A collection of all generations stops every thread while it visits all objects of
-    the process, 50 ms for half a million. A kernel may have any number of them, but a
-    real server's clients are elsewhere: their latencies would contain it.
-    """
-    if gc.get_freeze_count():
-        # Somebody else has frozen objects, and unfreezing is for all or none.
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
 Progress = Callable[[float, str], None]
 """Receives the completed share, from 0 to 1, and the current step as text."""
 _REFUSED = "[INVALID_ARG]"
@@ -101,7 +81,7 @@ def bench(
     try:
         decoupled = catalog.find(name, version).decoupled
         client = Client(parts.requests, request, record, decoupled)
-        with frozen_heap(), client_threads() as workers:
+        with client_threads() as workers:
             warm_up = _closed(client, load, workers, 1, warm_up_requests)
             warm_up = warm_up._replace(words="warm-up")
             if opened is None:
@@ -145,13 +125,25 @@ def _check(
 
 @contextlib.contextmanager
 def client_threads() -> Iterator[Workers]:
-    """Give the threads of clients, and end those that are idle."""
+    """Give the threads of clients, and end those that are idle.
+
+    The objects that are there are left out of garbage collections. One of all
+    generations stops every thread while it visits all objects of the process, 50 ms for
+    half a million. A kernel may have any number of them, but a real server's clients
+    are elsewhere: their latencies would contain it.
+    """
     workers = Workers(MAX_CLIENTS, "blsnb bench")
+    # Somebody else may have frozen objects, and unfreezing is for all or none.
+    freezes = not gc.get_freeze_count()
+    if freezes:
+        gc.freeze()
     try:
         yield workers
     finally:
         # A model that never returns keeps its thread, as after Ctrl-C.
         workers.shutdown(cancel_futures=True)
+        if freezes:
+            gc.unfreeze()
 
 
 def _counts(catalog: Catalog, name: str, version: int) -> Counts:
@@ -195,7 +187,7 @@ def measure(
     check
         Receives the warm-up, and may raise before anything is measured.
     """
-    report = progress or _ignore
+    report = progress or (lambda share, words: None)
     rows: list[LoadRow] = []
     left_out: list[float] = []
     tick = partial(_tick, lambda _, words: report(0.0, words), 0, 1, warm_up.words)
@@ -227,7 +219,7 @@ def closed_row(sender: Sender, clients: int, load: Load) -> LoadRow:
     KeyboardInterrupt
         Ctrl-C ended the measurement.
     """
-    with frozen_heap(), client_threads() as workers:
+    with client_threads() as workers:
         return _row(_closed(sender, load, workers, clients, load.requests))
 
 
@@ -239,7 +231,7 @@ def open_row(sender: Sender, arrivals: Arrivals) -> LoadRow:
     KeyboardInterrupt
         Ctrl-C ended the measurement.
     """
-    with frozen_heap(), client_threads() as workers:
+    with client_threads() as workers:
         return _row(_opened(sender, workers, arrivals))
 
 
@@ -284,7 +276,3 @@ def _opened(client: Sender, workers: Workers, arrivals: Arrivals) -> LevelPlan:
 def _tick(report: Progress, number: int, levels: int, words: str, share: float) -> None:
     """Report the completed share of one level as a share of all levels."""
     report((number + min(1.0, share)) / levels, words)
-
-
-def _ignore(share: float, words: str) -> None:
-    """Report nothing."""

@@ -117,5 +117,5 @@ class _Pacer:
         try:
             self._client.send(self._level, number, due_ns)
         except BaseException:
-            self._level.stop()
+            self._level.stopped.set()
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from blsnb.arguments import (
     check_text,
     check_type,
 )
+from blsnb.benchmark.measure import Progress
 from blsnb.errors import (
     InputError,
     RepositoryError,
@@ -52,9 +53,6 @@ _STEPS = 3
 """Reported steps besides the requests: export, start, stop."""
 _INSTALL_STEPS = 3
 """Maximum number of reported steps of an installation."""
-
-Progress = Callable[[float, str], None]
-"""Receives the completed share, from 0 to 1, and a description of the next step."""
 
 
 def compare(
