@@ -16,7 +16,7 @@ from blsnb.benchmark.bench import Bench
 from blsnb.dashboard.monitor import Monitor
 from blsnb.results.comparison import Comparison
 from blsnb.results.response_stream import Stream
-from blsnb.serving import Endpoints, serve
+from blsnb.serving.endpoints import Endpoints, serve
 from blsnb.testing import ReplayError, TestedServer
 
 CLASSES = [

@@ -15,7 +15,6 @@ from blsnb.command.trace_options import (
     trace_settings,
     unused_settings,
 )
-from blsnb.serving.core.metadata import SERVER_NAME
 from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.trace_settings import TraceSetting
 
@@ -114,7 +113,7 @@ def add_server_options(parser: Parser) -> None:
     add("--rate-limit", choices=("off", "execution_count"), default="off")
     add("--response-cache-byte-size", type=int, default=0, metavar="BYTES")
     add("--trace-level", action="append", default=[], choices=tuple(TRACE_LEVELS))
-    add("--id", default=SERVER_NAME, metavar="NAME")
+    add("--id", default="triton", metavar="NAME")
     for name in ("http", "grpc"):
         add(f"--{name}-header-forward-pattern", default="", metavar="REGEX")
     for name, form in _FORMS:

@@ -138,9 +138,10 @@ class Access:
         """
         if not self._knows_host(headers.get("Host"), bound):
             host = _shown(headers["Host"])
+            address = "" if is_loopback(bound) else ", an IP address"
             return (
-                f"Host '{host}' is not this server; expected {_expected(bound)}, or a "
-                "name allowed with --allow-host"
+                f"Host '{host}' is not this server; expected localhost, 127.0.0.1 or "
+                f"[::1]{address}, or a name allowed with --allow-host"
             )
         if self.allows_page(headers):
             return ""
@@ -181,11 +182,6 @@ def _leaves_folder(config: str) -> bool:
     names = [message.default_model_filename, *message.cc_model_filenames.values()]
     paths = [PurePosixPath(name) for name in names]
     return any(path.is_absolute() or ".." in path.parts for path in paths)
-
-
-def _expected(bound: str) -> str:
-    loopback = "localhost, 127.0.0.1 or [::1]"
-    return loopback if is_loopback(bound) else f"{loopback}, an IP address"
 
 
 def _hostname(header: str) -> str:

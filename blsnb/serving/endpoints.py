@@ -70,9 +70,9 @@ class Endpoints:
         self,
         parts: ServerParts,
         host: str,
-        access: Access | None = None,
-        unix_sockets: str | os.PathLike[str] | None = None,
-        options: ServingOptions | None = None,
+        access: Access | None,
+        unix_sockets: str | os.PathLike[str] | None,
+        options: ServingOptions | None,
     ) -> None:
         self.host = host
         self.access = access or Access()
@@ -153,9 +153,6 @@ class Endpoints:
             each.close(max(0.0, deadline - time.monotonic()))
         self._shared.close()
 
-    def _close_with_server(self) -> None:
-        self.close(self._parts.lifetime.left_s)
-
     def start(self, ports: Mapping[str, int | None]) -> None:
         """Open all ports, or none.
 
@@ -177,7 +174,8 @@ class Endpoints:
                     continue
                 host = self._host(name, port)
                 self._open[name] = self._endpoint(name, host, port)
-            self._forget = self._parts.lifetime.at_close(self._close_with_server)
+            lifetime = self._parts.lifetime
+            self._forget = lifetime.at_close(lambda: self.close(lifetime.left_s))
         except BaseException:
             self.close(0)
             raise
@@ -287,8 +285,7 @@ def serve(
             "run them, and load other code into this process. Omit host to serve them "
             "to this machine only."
         )
-    if access is not None:
-        check_type("access", access, Access, "a blsnb.serving.access.Access")
+    check_type("access", access, Access | None, "a blsnb.serving.access.Access")
     endpoints = Endpoints(parts, host, access, unix_sockets, options)
     endpoints.start(ports)
     return endpoints

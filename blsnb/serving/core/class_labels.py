@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 
 from blsnb.engine.catalog import Catalog
@@ -42,16 +43,10 @@ class ClassLabels:
         for step in served.config.message.ensemble_scheduling.step:
             for inner, outer in step.output_map.items():
                 if outer == output:
-                    return self._of_step(step, inner, depth)
+                    with contextlib.suppress(RequestError):
+                        made = self._catalog.find(step.model_name, step.model_version)
+                        return self._find(made, inner, depth - 1)
         return []
-
-    def _of_step(self, step: object, output: str, depth: int) -> list[str]:
-        name = getattr(step, "model_name", "")
-        version = getattr(step, "model_version", -1)
-        try:
-            return self._find(self._catalog.find(name, version), output, depth - 1)
-        except RequestError:
-            return []
 
     def _file(self, served: Served, output: str) -> list[str]:
         directory = self._repository.directory(served.info.name)

@@ -10,7 +10,6 @@ from blsnb.engine.served import Served
 from blsnb.model.config import TensorSpec
 from blsnb.parts.server_parts import ServerParts
 
-SERVER_NAME = "triton"
 EXTENSIONS = (
     "classification",
     "sequence",
@@ -44,9 +43,7 @@ def server_version(release: tuple[int, int]) -> str:
     return f"2.{minor}.{int(release == _SKIPPED)}"
 
 
-def server_metadata(
-    release: tuple[int, int], name: str = SERVER_NAME
-) -> dict[str, Any]:
+def server_metadata(release: tuple[int, int], name: str) -> dict[str, Any]:
     """Return name, version and extensions of the server."""
     return {
         "name": name,

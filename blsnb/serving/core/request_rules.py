@@ -47,7 +47,8 @@ class RequestRules(NamedTuple):
         count = math.prod(shape) if shape else 0
         if not has("input_size_overflow", self.release) or -1 in shape:
             return count
-        text = f"invalid shape for input '{name}': shape {_shape_text(shape)} "
+        lengths = ",".join(map(str, shape))
+        text = f"invalid shape for input '{name}': shape [{lengths}] "
         if any(length < 0 for length in shape):
             raise RequestError(f"{text}contains one or more invalid dimensions")
         if count > _INT64_MAX:
@@ -126,7 +127,3 @@ def rules_of(release: Release, max_input_size: int | None = None) -> RequestRule
     if max_input_size is None and has("http_input_limit", release):
         max_input_size = DEFAULT_MAX_INPUT_SIZE
     return RequestRules(release, max_input_size)
-
-
-def _shape_text(shape: Shape) -> str:
-    return f"[{','.join(map(str, shape))}]"

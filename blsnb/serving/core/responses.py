@@ -14,7 +14,6 @@ from blsnb.engine.served import Served
 from blsnb.pb_utils.message import ResponseMessage
 from blsnb.serving.core.class_labels import ClassLabels
 from blsnb.serving.core.request_rules import RequestRules
-from blsnb.serving.core.shared_memory import RegionWindow
 from blsnb.serving.core.wire import WireRequest, WireResponse, WireTensor
 from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BYTES
@@ -75,11 +74,14 @@ class ResponseConverter:
 
     def _tensor(self, ref: TensorRef) -> WireTensor:
         requested = self._requested.get(ref.name)
-        if requested is not None and requested.window is not None:
-            return _in_shared_memory(ref, requested.window)
+        data = ref.data or b""
+        window = None if requested is None else requested.window
+        if window is not None:
+            window.write(ref.name, data)
+            return WireTensor(ref.name, ref.dtype.datatype, ref.shape, b"", window)
         if requested is not None and requested.class_count is not None:
             return self._classified(ref, requested.class_count)
-        return _plain(ref)
+        return WireTensor(ref.name, ref.dtype.datatype, ref.shape, data)
 
     def _classified(self, ref: TensorRef, count: int) -> WireTensor:
         labels = self._labels.of(self._served, ref.name)
@@ -87,17 +89,6 @@ class ResponseConverter:
         elements = math.prod(ref.shape[1:] if batched else ref.shape)
         self._rules.check_class_count(ref.name, count, elements)
         return classified(ref, count, labels, batched=batched)
-
-
-def _plain(ref: TensorRef) -> WireTensor:
-    data = ref.data or b""
-    return WireTensor(ref.name, ref.dtype.datatype, ref.shape, data, None, len(data))
-
-
-def _in_shared_memory(ref: TensorRef, window: RegionWindow) -> WireTensor:
-    window.write(ref.name, ref.data or b"")
-    datatype, size = ref.dtype.datatype, ref.byte_size
-    return WireTensor(ref.name, datatype, ref.shape, b"", window, size)
 
 
 def classified(
@@ -129,8 +120,7 @@ def classified(
     elements = ref.view().reshape(rows, size)
     texts = [text for row in elements for text in _largest(row, count, labels)]
     shape = (rows, count) if batched and ref.shape else (count,)
-    data = byte_strings.pack(texts)
-    return WireTensor(ref.name, BYTES.datatype, shape, data, None, len(data))
+    return WireTensor(ref.name, BYTES.datatype, shape, byte_strings.pack(texts))
 
 
 def _largest(row: np.ndarray[Any, Any], count: int, labels: Sequence[str]) -> list[str]:

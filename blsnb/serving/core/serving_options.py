@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from blsnb.request_fields import Parameters
-from blsnb.serving.core.metadata import SERVER_NAME
 from blsnb.serving.core.trace_settings import TraceSetting
 
 Headers = Iterable[tuple[str, str | bytes]]
@@ -43,7 +42,7 @@ class ServingOptions:
         A size or a pattern is invalid.
     """
 
-    server_id: str = SERVER_NAME
+    server_id: str = "triton"
     strict_readiness: bool = True
     http_max_input_size: int | None = None
     http_header_forward_pattern: str = ""

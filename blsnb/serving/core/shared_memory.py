@@ -28,15 +28,6 @@ class Region(NamedTuple):
     byte_size: int
     memory: SharedObject
 
-    def row(self) -> dict[str, Any]:
-        """Return the region's row of the status."""
-        return {
-            "name": self.name,
-            "key": self.key,
-            "offset": self.offset,
-            "byte_size": self.byte_size,
-        }
-
 
 class RegionWindow(NamedTuple):
     """A part of a region, for an input or an output of a request.
@@ -115,7 +106,8 @@ class SharedMemory:
             if any(region.key == key for region in self._regions.values()):
                 # Triton inspects the object with a descriptor that it closed after
                 # the first registration, so a second one always fails.
-                raise _invalid_object(key)
+                text = f"Invalid shared memory region: '{key}'"
+                raise RequestError(text, "INTERNAL")
             memory = _checked(name, key, offset, byte_size)
             self._regions[name] = Region(name, key, offset, byte_size, memory)
 
@@ -147,14 +139,15 @@ class SharedMemory:
     def status(self, name: str = "") -> list[dict[str, Any]]:
         """Return rows of name, key, offset and byte size: of one region, or of all."""
         with self._lock:
-            if not name:
-                # Triton keeps regions in an ordered map.
-                return [self._regions[each].row() for each in sorted(self._regions)]
-            if name in self._regions:
-                return [self._regions[name].row()]
-        raise RequestError(
-            f"Unable to find system shared memory region: '{name}'", "NOT_FOUND"
-        )
+            # Triton keeps regions in an ordered map.
+            names = sorted(self._regions) if not name else {name} & self._regions.keys()
+            regions = [self._regions[each] for each in names]
+        if name and not regions:
+            raise RequestError(
+                f"Unable to find system shared memory region: '{name}'", "NOT_FOUND"
+            )
+        columns = ("name", "key", "offset", "byte_size")
+        return [dict(zip(columns, each, strict=False)) for each in regions]
 
     def cuda_status(self, name: str = "") -> list[dict[str, Any]]:
         """Return the rows of CUDA regions: always none."""
@@ -200,10 +193,6 @@ class SharedMemory:
             )
         return RegionWindow(region, offset, byte_size)
 
-    def close(self) -> None:
-        """Unregister every region."""
-        self.unregister()
-
 
 def _checked(name: str, key: str, offset: int, byte_size: int) -> SharedObject:
     """Open a shared memory object, and check that Triton could map the part."""
@@ -236,7 +225,3 @@ def _open(key: str) -> int:
         raise RequestError(
             f"Unable to open shared memory region: '{key}'", "INTERNAL"
         ) from None
-
-
-def _invalid_object(key: str) -> RequestError:
-    return RequestError(f"Invalid shared memory region: '{key}'", "INTERNAL")

@@ -45,4 +45,4 @@ class SharedState:
 
     def close(self) -> None:
         """Release the shared memory."""
-        self.memory.close()
+        self.memory.unregister()

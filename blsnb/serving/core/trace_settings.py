@@ -80,7 +80,7 @@ class TraceSettings:
     Parameters
     ----------
     start
-        The setting at the start; None for Triton's.
+        The setting at the start.
     changed
         Called with each new setting of the server.
 
@@ -90,11 +90,9 @@ class TraceSettings:
     """
 
     def __init__(
-        self,
-        start: TraceSetting | None = None,
-        changed: Callable[[TraceSetting], None] = lambda setting: None,
+        self, start: TraceSetting, changed: Callable[[TraceSetting], None]
     ) -> None:
-        self._start = start or TraceSetting()
+        self._start = start
         self._changed = changed
         self._values: dict[str, dict[str, Any]] = {}
         """Values that clients set, by model; those of the server by an empty name."""

@@ -78,8 +78,6 @@ class WireTensor:
         In the form of `WireInput`; empty if the elements are in shared memory.
     window
         The part of shared memory that has the elements, or None.
-    byte_size
-        Size of the elements in either place.
     """
 
     name: str
@@ -87,7 +85,6 @@ class WireTensor:
     shape: Shape
     data: bytes | memoryview = b""
     window: RegionWindow | None = None
-    byte_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

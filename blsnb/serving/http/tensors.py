@@ -233,7 +233,7 @@ def body_of(response: WireResponse, is_binary: Callable[[str], bool]) -> Respons
             "shape": list(tensor.shape),
         }
         if tensor.window is None and is_binary(tensor.name):
-            output["parameters"] = {"binary_data_size": tensor.byte_size}
+            output["parameters"] = {"binary_data_size": len(tensor.data)}
             binary.append(tensor.data)
         elif tensor.window is None:
             output["data"] = elements_of(tensor)

@@ -50,12 +50,7 @@ def test_a_response_has_the_bytes_the_id_and_the_version(server: Server) -> None
         response.model_version,
         response.id,
     )
-    assert ("Y", "FP32", (2,), 8) == (
-        output.name,
-        output.datatype,
-        output.shape,
-        output.byte_size,
-    )
+    assert ("Y", "FP32", (2,)) == (output.name, output.datatype, output.shape)
     assert struct.pack("<2f", 2, 4) == bytes(output.data)
 
 

@@ -165,7 +165,7 @@ def test_regions_leave_no_descriptor_open(memory, shared) -> None:
         with contextlib.suppress(RequestError):
             memory.register(name, shared.name, 0, size)
             memory.unregister(name)
-    memory.close()
+    memory.unregister()
 
     assert before == len(os.listdir("/proc/self/fd"))
 
@@ -186,6 +186,6 @@ def test_an_object_is_registered_once(memory, shared) -> None:
 def test_close_releases_all_regions(memory, shared) -> None:
     """Their descriptors are closed."""
     memory.register("a", shared.name, 0, 8)
-    memory.close()
+    memory.unregister()
 
     assert [] == memory.status()

@@ -15,9 +15,14 @@ from blsnb.serving.core.trace_settings import (
 )
 
 
+def settings_of(start: TraceSetting) -> TraceSettings:
+    """Return settings that begin with a value."""
+    return TraceSettings(start, lambda setting: None)
+
+
 def test_a_model_inherits_the_settings_of_the_server() -> None:
     """A value that is cleared is inherited again."""
-    settings = TraceSettings()
+    settings = settings_of(TraceSetting())
     settings.update({"trace_rate": 8})
     settings.update({"trace_rate": 3, "trace_count": 4}, "model")
 
@@ -33,16 +38,16 @@ def test_levels_need_a_file() -> None:
     """Known levels are then reported in Triton's order."""
     change = {"trace_level": parse_levels(["TENSORS", "NOPE", "TIMESTAMPS"])}
     with pytest.raises(RequestError, match=r"trace file name is not given$"):
-        TraceSettings().update(change)
+        settings_of(TraceSetting()).update(change)
 
-    found = TraceSettings(TraceSetting(trace_file="f")).update(change)
+    found = settings_of(TraceSetting(trace_file="f")).update(change)
     assert ["TIMESTAMPS", "TENSORS"] == found.rows()["trace_level"]
     assert ["f"] == found.rows()["trace_file"]
 
 
 def test_a_refused_change_changes_nothing() -> None:
     """A valid value beside an invalid one is not kept either."""
-    settings = TraceSettings()
+    settings = settings_of(TraceSetting())
     with pytest.raises(RequestError):
         settings.update({"trace_level": ("TENSORS",), "trace_rate": 5})
 
