@@ -20,6 +20,7 @@ from blsnb.serving.core.metadata import (
 )
 from blsnb.serving.core.parameters import until_nul
 from blsnb.serving.core.shared_state import SharedState
+from blsnb.serving.grpc.parameters import flag
 from blsnb.serving.grpc.requests import version_of
 
 
@@ -108,15 +109,8 @@ class GrpcModels:
     def unload(self, request: Any) -> Any:
         """Unload a model; unknown parameters are ignored."""
         refuse_repository_name(request.repository_name)
-        dependents = False
         value = request.parameters.get(UNLOAD_DEPENDENTS)
-        if value is not None:
-            if value.WhichOneof("parameter_choice") != "bool_param":
-                raise RequestError(
-                    f"invalid value type for '{UNLOAD_DEPENDENTS}' parameter, expected "
-                    "bool_param."
-                )
-            dependents = value.bool_param
+        dependents = value is not None and flag(value, UNLOAD_DEPENDENTS)
         name = until_nul(request.model_name)
         self._parts.models.unload(name, unload_dependents=dependents)
         return wire.RepositoryModelUnloadResponse()

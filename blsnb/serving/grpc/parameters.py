@@ -26,7 +26,7 @@ def parameters_of(parameters: Any) -> RequestParameters:
         if name in _READERS:
             found.reserve(name, _READERS[name](value, name))
         elif name == _EMPTY_FINAL:
-            found.protocol_option = _flag(value, name)
+            found.protocol_option = flag(value, name)
         else:
             found.custom[until_nul(name)] = _custom(name, value)
     return found
@@ -48,7 +48,8 @@ def _correlation_id(parameter: Any, name: str) -> int | str:
     return value % _UNSIGNED if isinstance(value, int) else until_nul(value)
 
 
-def _flag(parameter: Any, name: str) -> bool:
+def flag(parameter: Any, name: str) -> bool:
+    """Return the value of a parameter that must be a boolean."""
     return bool(_value(parameter, name, "bool_param"))
 
 
@@ -65,8 +66,8 @@ def _timeout(parameter: Any, name: str) -> int:
 
 _READERS: dict[str, Callable[[Any, str], Parameter]] = {
     "sequence_id": _correlation_id,
-    "sequence_start": _flag,
-    "sequence_end": _flag,
+    "sequence_start": flag,
+    "sequence_end": flag,
     "priority": _priority,
     "timeout": _timeout,
 }

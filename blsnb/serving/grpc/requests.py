@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,20 +50,17 @@ class GrpcRequest(NamedTuple):
 
 def version_of(text: str) -> int:
     """Return the requested version; -1 without one: the server chooses."""
-    if text.strip().startswith("-") and _is_number(text):
-        raise RequestError(
-            f"invalid model version specified '{text}' , version should be an "
-            "integral value > 0"
-        )
+    if text.strip().startswith("-"):
+        try:
+            parse_version(text.replace("-", "", 1))
+        except RequestError:
+            pass
+        else:
+            raise RequestError(
+                f"invalid model version specified '{text}' , version should be an "
+                "integral value > 0"
+            )
     return parse_version(text)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        parse_version(text.replace("-", "", 1))
-    except RequestError:
-        return False
-    return True
 
 
 def request_of(
@@ -249,5 +245,4 @@ def _packed(elements: Any, datatype: str, own: str) -> bytes:
         return byte_strings.pack(elements)
     # Triton keeps the lowest bytes of a number that is too large.
     wide, narrow = BY_DATATYPE[own].dtype, BY_DATATYPE[datatype].dtype
-    convert: Callable[..., bytes] = np.array(elements, wide).astype(narrow).tobytes
-    return convert()
+    return bytes(np.array(elements, wide).astype(narrow).tobytes())

@@ -25,7 +25,7 @@ from blsnb.serving.grpc.calls import MAX_CALLS, ModelSlots
 from blsnb.serving.grpc.models import GrpcModels
 from blsnb.serving.grpc.requests import GrpcRequest, request_of, version_of
 from blsnb.serving.grpc.responses import reply_of, status_of
-from blsnb.serving.grpc.settings import GrpcLogSettings, GrpcMemory, GrpcTraceSettings
+from blsnb.serving.grpc.settings import GrpcMemory, update_log, update_trace
 from blsnb.serving.grpc.stream import GrpcStream
 
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
@@ -61,8 +61,9 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self._lock = threading.Lock()
         models = GrpcModels(parts, shared)
         memory = GrpcMemory(shared.memory)
-        trace = GrpcTraceSettings(shared.trace_settings, parts.engine.catalog)
-        log = GrpcLogSettings(shared.log_settings)
+        catalog = parts.engine.catalog
+        trace = functools.partial(update_trace, shared.trace_settings, catalog)
+        log = functools.partial(update_log, shared.log_settings)
         self.ServerLive = _method(models.server_live)
         self.ServerReady = _method(models.server_ready)
         self.ServerMetadata = _method(models.server_metadata)
@@ -79,8 +80,8 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self.CudaSharedMemoryStatus = _method(memory.cuda_status)
         self.CudaSharedMemoryRegister = _method(memory.cuda_register)
         self.CudaSharedMemoryUnregister = _method(memory.cuda_unregister)
-        self.TraceSetting = _method(trace.update)
-        self.LogSettings = _method(log.update)
+        self.TraceSetting = _method(trace)
+        self.LogSettings = _method(log)
 
     def ModelInfer(self, message: Any, context: Any) -> Any:
         """Run a request, and cancel it if the client leaves."""

@@ -64,23 +64,16 @@ class GrpcMemory:
         return wire.CudaSharedMemoryUnregisterResponse()
 
 
-class GrpcTraceSettings:
-    """Returns the trace settings of the server or of a model, and changes them."""
-
-    def __init__(self, settings: TraceSettings, catalog: Catalog) -> None:
-        self._settings = settings
-        self._catalog = catalog
-
-    def update(self, request: Any) -> Any:
-        """Change the settings that a request names, and return all of them."""
-        model = until_nul(request.model_name)
-        if model:
-            check_model(self._catalog, model)
-        found = self._settings.update(_change(request.settings), model)
-        response = wire.TraceSettingResponse()
-        for name, values in found.rows().items():
-            response.settings[name].value.extend(values)
-        return response
+def update_trace(settings: TraceSettings, catalog: Catalog, request: Any) -> Any:
+    """Change trace settings of the server or of a model; return all of them."""
+    model = until_nul(request.model_name)
+    if model:
+        check_model(catalog, model)
+    found = settings.update(_change(request.settings), model)
+    response = wire.TraceSettingResponse()
+    for name, values in found.rows().items():
+        response.settings[name].value.extend(values)
+    return response
 
 
 def _change(settings: Any) -> Change:
@@ -111,54 +104,32 @@ def _number(name: str, values: Any, parse: Callable[[str], int]) -> int | None:
         raise RequestError(text, error.code) from None
 
 
-class GrpcLogSettings:
-    """Returns the log settings, and changes them."""
+_LOG_KINDS = {bool: "bool_param", int: "uint32_param", str: "string_param"}
 
-    def __init__(self, settings: LogSettings) -> None:
-        self._settings = settings
 
-    def update(self, request: Any) -> Any:
-        """Change the settings that a request names, and return all of them."""
-        settings = request.settings
-        if "log_file" in settings:
-            self._settings.refuse_file()
-        for name in SWITCHES:
-            if name in settings:
-                on = _value(settings[name], name, "bool_param", "boolean")
-                self._settings.switch(name, on)
-        if "log_verbose_level" in settings:
-            level = _value(
-                settings["log_verbose_level"],
-                "log_verbose_level",
-                "uint32_param",
-                "int32",
-            )
-            self._settings.set_verbose_level(level)
-        if "log_format" in settings:
-            self._set_format(
-                _value(settings["log_format"], "log_format", "string_param", "string")
-            )
-        return self._all()
-
-    def _set_format(self, name: str) -> None:
+def update_log(settings: LogSettings, request: Any) -> Any:
+    """Change the log settings that a request names, and return all of them."""
+    given = request.settings
+    if "log_file" in given:
+        settings.refuse_file()
+    for name in SWITCHES:
+        if name in given:
+            settings.switch(name, _value(given, name, bool, "boolean"))
+    if "log_verbose_level" in given:
+        settings.set_verbose_level(_value(given, "log_verbose_level", int, "int32"))
+    if "log_format" in given:
+        name = _value(given, "log_format", str, "string")
         if name not in FORMATS:
             raise RequestError(f"invalid argument for log_format, got: {name}")
-        self._settings.set_format(name)
-
-    def _all(self) -> Any:
-        response = wire.LogSettingsResponse()
-        for name, value in self._settings.get().items():
-            setting = response.settings[name]
-            if isinstance(value, bool):
-                setting.bool_param = value
-            elif isinstance(value, int):
-                setting.uint32_param = value
-            else:
-                setting.string_param = value
-        return response
+        settings.set_format(name)
+    response = wire.LogSettingsResponse()
+    for name, value in settings.get().items():
+        setattr(response.settings[name], _LOG_KINDS[type(value)], value)
+    return response
 
 
-def _value(setting: Any, name: str, kind: str, expected: str) -> Any:
-    if setting.WhichOneof("parameter_choice") != kind:
+def _value(settings: Any, name: str, kind: type, expected: str) -> Any:
+    field = _LOG_KINDS[kind]
+    if settings[name].WhichOneof("parameter_choice") != field:
         raise RequestError(f"expect {expected} for '{name}'")
-    return getattr(setting, kind)
+    return getattr(settings[name], field)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import socket
 import threading
 import time
-from typing import Any
 
 from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 
@@ -116,7 +114,9 @@ class HttpPort(HTTPServerConnectionDelegate):
         )
         self.state.connections = server.connections
         server.settle = self.state.idle.retake
-        server.begin = functools.partial(self._begin, server)
+        server.begin = lambda connection, address: PlainConnection(
+            self.state, connection, address, server
+        ).wait()
         server.accept_on(self._socket, self._loop)
         self.state.idle.wait()
         self._started.set()
@@ -137,12 +137,6 @@ class HttpPort(HTTPServerConnectionDelegate):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await server.close_all_connections()
-
-    def _begin(
-        self, server: HttpServer, connection: socket.socket, address: tuple[Any, ...]
-    ) -> None:
-        """Serve a connection: without tornado as long as its requests are plain."""
-        PlainConnection(self.state, connection, address, server).wait()
 
     async def _drain(self) -> None:
         """Wait for running requests up to the timeout, then cancel them."""

@@ -35,8 +35,8 @@ from blsnb.serving.http.messages import (
     HttpRequest,
     HttpResponse,
     error_body,
-    error_event,
     error_response,
+    event,
 )
 from blsnb.serving.http.routes import HttpRouter, HttpThreads, RouteTarget
 
@@ -55,9 +55,6 @@ class Exchange(Hashable, Protocol):
 
     def cancel(self) -> None:
         """Cancel the request: the port closes."""
-
-    def drop(self) -> None:
-        """Close the connection of an incomplete request."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -101,16 +98,12 @@ class PortState:
         self.quiet = asyncio.Event()
         """Set when the last response is complete."""
 
-    def begin_reading(
-        self, exchange: Exchange, connection: IOStream | Exchange
-    ) -> None:
+    def begin_reading(self, exchange: Exchange, connection: Closable) -> None:
         """Note that a part of a request arrived."""
         self.reading.add(exchange)
         self.connections.reading(connection, time.monotonic())
 
-    def begin_response(
-        self, exchange: Exchange, connection: IOStream | Exchange
-    ) -> None:
+    def begin_response(self, exchange: Exchange, connection: Closable) -> None:
         """Note that a request is complete."""
         self.reading.discard(exchange)
         self._lingering.discard(exchange)
@@ -138,7 +131,7 @@ class PortState:
         """
         self.idle.retake()
         for exchange in self._lingering & self.reading:
-            exchange.drop()
+            exchange.close()
         self._lingering = set(self.reading)
         for connection in self.connections.idle_since(time.monotonic() - idle_s):
             if connection in self.plain:
@@ -220,10 +213,6 @@ class HttpExchange(HTTPMessageDelegate):
         self._parts.clear()
         self._port.reading.discard(self)
 
-    def drop(self) -> None:
-        """Close the connection of an incomplete request."""
-        self.close()
-
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
@@ -291,7 +280,7 @@ class HttpExchange(HTTPMessageDelegate):
         """End a stream early, with an error if it is a stream of events."""
         self.cancel()
         if self._is_event_stream and not self.stream.closed():
-            self._connection.write(error_event(error.message))
+            self._connection.write(event(error_body(error.message)))
             self._end()
         else:
             self._give_up()

@@ -29,6 +29,7 @@ from blsnb.serving.http.messages import (
     HttpResponse,
     error_body,
     error_response,
+    event,
 )
 from blsnb.serving.http.parameters import custom, identity
 from blsnb.tensors.dtypes import Shape
@@ -63,7 +64,14 @@ class HttpGenerate:
             first = next(responses, None)
         except RequestError as error:
             return error_response(error.message, error.code)
-        return (_stream if kind == "generate_stream" else _single)(first, responses)
+        # The status depends on the first response alone.
+        failed = first is not None and _text(first)[1]
+        status = BAD_REQUEST if failed else OK
+        if kind == "generate_stream":
+            chunks = _events(first, responses)
+            return HttpResponse(status, content_type=EVENTS, chunks=chunks)
+        body = _only(first, responses)
+        return HttpResponse(status, content_type=JSON, chunks=iter([body]))
 
     def _start(
         self, request: HttpRequest, model: str, version: str
@@ -96,42 +104,28 @@ def _all(reader: ResponseReader) -> Iterator[WireResponse]:
             yield _error(response.followed)
 
 
-def _status(first: WireResponse | None) -> int:
-    """Return the status, which depends on the first response alone."""
-    return BAD_REQUEST if first is not None and _text(first)[1] else OK
-
-
-def _single(
-    first: WireResponse | None, responses: Iterator[WireResponse]
-) -> HttpResponse:
+def _only(first: WireResponse | None, responses: Iterator[WireResponse]) -> bytes:
+    """Return the JSON text of the only response, or the error for several."""
     found = [] if first is None else [first]
     try:
         found += responses
     except _FAILURES as error:
         found.append(_error(_message(error)))
     texts = [_text(each) for each in found if not each.final_only]
-    body = texts[0][0] if len(texts) == 1 else error_body(_NOT_ONE)
-    return HttpResponse(_status(first), content_type=JSON, chunks=iter([body]))
-
-
-def _stream(
-    first: WireResponse | None, responses: Iterator[WireResponse]
-) -> HttpResponse:
-    events = _events(first, responses)
-    return HttpResponse(_status(first), content_type=EVENTS, chunks=events)
+    return texts[0][0] if len(texts) == 1 else error_body(_NOT_ONE)
 
 
 def _events(
     first: WireResponse | None, responses: Iterator[WireResponse]
 ) -> Iterator[bytes]:
     if first is not None and not first.final_only:
-        yield _event(first)
+        yield event(_text(first)[0])
     try:
         for each in responses:
             if not each.final_only:
-                yield _event(each)
+                yield event(_text(each)[0])
     except _FAILURES as error:
-        yield _event(_error(_message(error)))
+        yield event(error_body(_message(error)))
 
 
 def _error(text: str) -> WireResponse:
@@ -140,10 +134,6 @@ def _error(text: str) -> WireResponse:
 
 def _message(error: Exception) -> str:
     return getattr(error, "message", str(error))
-
-
-def _event(response: WireResponse) -> bytes:
-    return b"data: " + _text(response)[0] + b"\n\n"
 
 
 def _text(response: WireResponse) -> tuple[bytes, bool]:

@@ -98,9 +98,9 @@ def error_body(message: str) -> bytes:
     return bytes_of({"error": message})
 
 
-def error_event(message: str) -> bytes:
-    """Return the event that reports an error within a stream."""
-    return b"data: " + error_body(message) + b"\n\n"
+def event(text: bytes) -> bytes:
+    """Return the event of a JSON text within a stream."""
+    return b"data: " + text + b"\n\n"
 
 
 def error_response(
@@ -109,16 +109,6 @@ def error_response(
     """Return the response for an error with Triton's code."""
     status = _STATUSES.get(code, BAD_REQUEST)
     return HttpResponse(status, error_body(message), content_type)
-
-
-def not_allowed(content_type: str) -> HttpResponse:
-    """Return the response to a method that the path does not support."""
-    return HttpResponse(NOT_ALLOWED, error_body("Method Not Allowed"), content_type)
-
-
-def not_found() -> HttpResponse:
-    """Return the response to an unknown path."""
-    return HttpResponse(NOT_FOUND, error_body("Not Found"), PLAIN)
 
 
 class UnknownEncodingError(RequestError):
@@ -183,7 +173,7 @@ def accepted_encoding(headers: Mapping[str, str]) -> str:
 
 
 def compressed(body: bytes, encoding: str) -> bytes:
-    """Return a body with a compression."""
+    """Return a body compressed with gzip or deflate."""
     if encoding == GZIP:
         return gzip.compress(body, 6, mtime=0)
-    return zlib.compress(body) if encoding == DEFLATE else body
+    return zlib.compress(body)

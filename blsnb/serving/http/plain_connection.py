@@ -105,8 +105,6 @@ class PlainConnection:
         self._forget()
         self._socket.close()
 
-    drop = close
-
     def cancel(self) -> None:
         """Cancel the request, and end the connection: the port closes.
 
@@ -129,7 +127,8 @@ class PlainConnection:
         except BlockingIOError:
             return
         if step is None:
-            self._share()
+            assert self._target is not None
+            self._run(self._target, self._port.idle.share(self))
         else:
             self._port.idle.remove(self)
             step()
@@ -169,12 +168,6 @@ class PlainConnection:
             and not self._port.closing
             and target.is_serial()
         )
-
-    def _share(self) -> None:
-        """Respond to a request on a thread that serves other connections, too."""
-        target = self._target
-        assert target is not None
-        self._run(target, self._port.idle.share(self))
 
     def _run(self, target: RouteTarget, work: Callable[[], None]) -> None:
         """Run a complete request on a thread, or refuse it."""

@@ -37,13 +37,13 @@ from blsnb.serving.http.messages import (
     FORBIDDEN,
     JSON,
     NO_CONTENT,
+    NOT_ALLOWED,
+    NOT_FOUND,
     PLAIN,
     HttpRequest,
     HttpResponse,
     error_body,
     error_response,
-    not_allowed,
-    not_found,
 )
 from blsnb.serving.http.models import HttpModels, HttpRepository
 
@@ -165,7 +165,9 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     generate = HttpGenerate(requests, shared.rules).respond
     models = HttpModels(parts, shared.options)
     repository = HttpRepository(parts, shared)
-    trace = settings.HttpTrace(parts.engine.catalog, shared.trace_settings).respond
+    trace = functools.partial(
+        settings.tracing, parts.engine.catalog, shared.trace_settings
+    )
     memory = settings.HttpMemory(shared.memory)
     log = functools.partial(settings.logging, shared.log_settings)
     get, post, change = ("GET",), ("POST",), ("GET", "POST")
@@ -199,14 +201,14 @@ def metrics_routes(parts: ServerParts) -> list[Route]:
     server: src/http_server.cc, HTTPMetricsServer::Handle
     """
 
-    def page(request: HttpRequest, text: Callable[[], str]) -> HttpResponse:
-        return HttpResponse(body=text().encode(), content_type=METRICS_TYPE)
+    def metrics(request: HttpRequest) -> HttpResponse:
+        text = parts.measurements.metrics()
+        return HttpResponse(body=text.encode(), content_type=METRICS_TYPE)
 
-    metrics = functools.partial(page, text=parts.measurements.metrics)
-    empty = functools.partial(page, text=str)
+    empty = HttpResponse(content_type=METRICS_TYPE)
     return [
         Route("/metrics/?", metrics, content_type=PLAIN),
-        Route(".*", empty, content_type=PLAIN),
+        Route(".*", lambda request: empty, content_type=PLAIN),
     ]
 
 
@@ -244,7 +246,8 @@ class HttpRouter:
                 version = arguments.get("version", "")
                 serial = functools.partial(self._is_serial, model, version)
                 return target._replace(is_serial=serial)
-        return RouteTarget(lambda _: not_found(), Pool.QUERIES, "")
+        unknown = HttpResponse(NOT_FOUND, error_body("Not Found"), PLAIN)
+        return RouteTarget(lambda _: unknown, Pool.QUERIES, "")
 
 
 def _respond(
@@ -252,7 +255,8 @@ def _respond(
 ) -> HttpResponse:
     """Return the response of a handler; an exception becomes an error response."""
     if request.method not in route.methods:
-        return not_allowed(route.content_type)
+        body = error_body("Method Not Allowed")
+        return HttpResponse(NOT_ALLOWED, body, route.content_type)
     try:
         return route.handler(request, **arguments)
     except (RequestError, InferenceError) as error:

@@ -24,28 +24,23 @@ from blsnb.serving.http.messages import (
 from blsnb.serving.http.models import decode_base64
 
 
-class HttpTrace:
-    """Returns the trace settings of the server or of a model, and changes them."""
+def tracing(
+    catalog: Catalog, settings: TraceSettings, request: HttpRequest, model: str = ""
+) -> HttpResponse:
+    """Return trace settings, after changing them if the method is POST.
 
-    def __init__(self, catalog: Catalog, settings: TraceSettings) -> None:
-        self._catalog = catalog
-        self._settings = settings
-
-    def respond(self, request: HttpRequest, model: str = "") -> HttpResponse:
-        """Return the settings, after changing them if the method is POST.
-
-        References
-        ----------
-        server: src/http_server.cc, HandleTrace
-        """
-        if model:
-            check_model(self._catalog, model)
-        if request.method == "POST":
-            self._settings.update(_trace_change(parse(request.body)), model)
-        rows = self._settings.get(model).rows()
-        # Only the level is a list here.
-        texts = {name: each[0] for name, each in rows.items()}
-        return json_response({**texts, "trace_level": rows["trace_level"]})
+    References
+    ----------
+    server: src/http_server.cc, HandleTrace
+    """
+    if model:
+        check_model(catalog, model)
+    if request.method == "POST":
+        settings.update(_trace_change(parse(request.body)), model)
+    rows = settings.get(model).rows()
+    # Only the level is a list here.
+    texts = {name: each[0] for name, each in rows.items()}
+    return json_response({**texts, "trace_level": rows["trace_level"]})
 
 
 def _trace_change(document: Json) -> Change:

@@ -67,7 +67,7 @@ _ELEMENTS = {
 
 
 def read(name: str, datatype: str, data: Json, count: int, max_depth: int = 0) -> bytes:
-    """Return elements in the binary form of a tensor.
+    """Return elements other than BYTES in the binary form of a tensor.
 
     Integers that are too large wrap around, as on Triton.
 
@@ -76,7 +76,7 @@ def read(name: str, datatype: str, data: Json, count: int, max_depth: int = 0) -
     data
         An element, or a list, nested in any way.
     count
-        The expected number of elements; any number of BYTES is accepted.
+        The expected number of elements.
     max_depth
         Maximum depth of lists; 0 for that of releases that have none.
 
@@ -84,8 +84,6 @@ def read(name: str, datatype: str, data: Json, count: int, max_depth: int = 0) -
     ----------
     server: src/http_server.cc, ReadDataFromJson
     """
-    if datatype == "BYTES":
-        return read_strings(data, max_depth)
     if datatype in _BINARY_ONLY:
         raise RequestError(
             f"receiving {datatype} data via JSON is not supported. Please use the "

@@ -13,7 +13,7 @@ from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.wire import WireTensor
 from blsnb.serving.http.messages import compressed, decompressed
 from blsnb.serving.http.models import decode_base64
-from blsnb.serving.http.tensors import elements_of, read
+from blsnb.serving.http.tensors import elements_of, read, read_strings
 
 TYPES = {
     "BOOL": st.booleans(),
@@ -34,7 +34,10 @@ def test_elements_survive_a_round_trip(datatype: str, data: st.DataObject) -> No
     elements = data.draw(st.lists(TYPES[datatype], max_size=8))
     nested = [elements[:2], [[each] for each in elements[2:]]]
 
-    found = read("X", datatype, nested, len(elements))
+    if datatype == "BYTES":
+        found = read_strings(nested, 0)
+    else:
+        found = read("X", datatype, nested, len(elements))
     tensor = WireTensor("X", datatype, (len(elements),), found)
 
     assert elements == elements_of(tensor)
@@ -86,7 +89,7 @@ def test_invalid_elements_are_refused(
     assert f"Unable to parse 'data': {text}" == caught.value.message
 
 
-@given(st.binary(), st.sampled_from(["gzip", "deflate", "identity"]))
+@given(st.binary(), st.sampled_from(["gzip", "deflate"]))
 def test_a_compressed_body_is_decompressed(body: bytes, encoding: str) -> None:
     """The header may name either compression."""
     headers = {"Content-Encoding": encoding}
