@@ -43,13 +43,12 @@ def real_run(
     """
     found = _trace_of(traces, message.model_name, outcome)
     trace = _client_trace(message, outcome) if found is None else found
-    baseline = None if actual is None else actual.trace
-    spans = list(trace.spans)
-    twins = {} if baseline is None else dict(align(trace, baseline).pairs)
-    for row, at in twins.items():
-        spans[row] = _exact(spans[row], baseline.spans[at]) if baseline else spans[row]
-    root = trace.roots[0]
-    twin = baseline.spans[twins[root]] if baseline and root in twins else None
+    spans, root, twin = list(trace.spans), trace.roots[0], None
+    if actual is not None:
+        for row, at in align(trace, actual.trace).pairs:
+            baseline = actual.trace.spans[at]
+            spans[row] = _exact(spans[row], baseline)
+            twin = baseline if row == root else twin
     spans[root] = _root(spans[root], message, outcome, twin)
     trace = dataclasses.replace(trace, spans=tuple(spans))
     responses = [_response(each) for each in outcome.responses]

@@ -34,10 +34,6 @@ Prepare = Callable[[Path, Sequence[str]], Path]
 """Receives exported models and the names of those to load; returns a repository."""
 
 
-def _as_exported(repository: Path, names: Sequence[str]) -> Path:
-    return repository
-
-
 class Remote:
     """A server that runs elsewhere and has the models."""
 
@@ -105,7 +101,7 @@ class Local:
         may_install: bool,
         timeout_s: float,
         report: Report,
-        prepare: Prepare = _as_exported,
+        prepare: Prepare = lambda repository, names: repository,
         tracing: bool = True,
     ) -> None:
         self._prepare = prepare
@@ -197,23 +193,6 @@ class Local:
 
 Target = Remote | Local
 """A real server that serves for the time of a ``with`` block."""
-
-
-def target_of(
-    address: str,
-    client: BlsnbClient,
-    folder: Path,
-    *,
-    may_install: bool,
-    timeout_s: float,
-    report: Report,
-) -> Target:
-    """Return the target with an address: ``"local"``, or ``"grpc://host:port"``."""
-    if address != LOCAL:
-        return Remote(address)
-    return Local(
-        client, folder, may_install=may_install, timeout_s=timeout_s, report=report
-    )
 
 
 def _advice(reason: str, env: TritonEnv) -> str:

@@ -30,7 +30,7 @@ from blsnb.parity.cases import Cases, NamedRequest, requests_of
 from blsnb.parity.checks import check
 from blsnb.parity.parity import Parity
 from blsnb.parity.real_run import real_run
-from blsnb.parity.targets import Target, target_of
+from blsnb.parity.targets import LOCAL, Local, Remote, Target
 from blsnb.parity.triton.client import TritonClient
 from blsnb.parity.triton.outcome import (
     NO_RESPONSE,
@@ -43,7 +43,6 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.printable import counted
 from blsnb.tensors.tolerance import Tolerance
-from blsnb.trace.events import ModelInfo
 
 _HANG_S = 10.0
 """Maximum wait for the real server's response to a request that hangs on Triton."""
@@ -128,15 +127,16 @@ class Verification:
         """Send all requests to both servers; a real server started here is stopped."""
         owned = OwnedFolder.temporary(_FOLDER)
         try:
-            target = target_of(
-                address,
+            if address != LOCAL:
+                return self._compare(Remote(address))
+            local = Local(
                 self._client,
                 owned.create(),
                 may_install=self._may_install,
                 timeout_s=self._timeout_s,
                 report=self._report,
             )
-            return self._compare(target)
+            return self._compare(local)
         finally:
             owned.close()
 
@@ -144,7 +144,12 @@ class Verification:
         self._refuse_standins([self._model_name])
         messages = [self._message(each) for each in self._requests]
         actual = self._send_here()
-        called = [model.name for model in _models(actual)]
+        called = [
+            model.name
+            for each in actual
+            for model in (each.run.trace.models if each.run else ())
+            if model.kind != "span"
+        ]
         self._refuse_standins(called)
         with target.serving(self._model_name, called) as real_client:
             version = real_client.version()
@@ -248,14 +253,6 @@ class Verification:
     def _report_share(self, share: float, step: str) -> None:
         if self._progress is not None:
             self._progress(min(share, 1.0), step)
-
-
-def _models(outcomes: Iterable[ClientOutcome]) -> Iterator[ModelInfo]:
-    """Yield the models that were called in the runs."""
-    for each in outcomes:
-        for model in () if each.run is None else each.run.trace.models:
-            if model.kind != "span":
-                yield model
 
 
 def _without_paths(outcome: ClientOutcome, folders: Sequence[Path]) -> ClientOutcome:

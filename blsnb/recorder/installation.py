@@ -76,7 +76,9 @@ def _own_lines(source: str) -> str:
     lines = source.splitlines()
     dropped: set[int] = set()
     for node in ast.walk(tree := ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and _is_internal(node.module):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        if (node.module or "").startswith(("__future__", "blsnb")):
             dropped.update(range(node.lineno, (node.end_lineno or 0) + 1))
     docstring = tree.body[0]
     dropped.update(range(docstring.lineno, (docstring.end_lineno or 0) + 1))
@@ -86,10 +88,6 @@ def _own_lines(source: str) -> str:
         r"^if TYPE_CHECKING:\n(?=\s*^\S)", "", "\n".join(kept) + "\n", flags=re.M
     )
     return text.strip() + "\n"
-
-
-def _is_internal(module: str | None) -> bool:
-    return module == "__future__" or (module or "").startswith("blsnb")
 
 
 _OLDEST = (3, 8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, overload
 
@@ -143,30 +143,18 @@ class Recording(Sequence[Run]):
                 f"the recording has no request of model {model!r}; it has those of: "
                 f"{known}"
             )
-        rows = list(_rows_of(runs))
+        first_ns = wall_start_ns(runs[0])
+        rows = [
+            _row(run, (wall_start_ns(run) - first_ns) / 1e9)
+            for run in runs
+            if not any(ref.evicted for ref in run.trace.spans[0].inputs)
+        ]
         if missing := len(runs) - len(rows):
             warn_user(
                 f"{missing:,} of {len(runs):,} requests of {model!r} are left out: the "
                 "value of an input was not recorded"
             )
         return rows
-
-
-def _rows_of(runs: Iterable[Run]) -> Iterator[Row]:
-    """Return a row for each run whose input values were recorded.
-
-    Parameters
-    ----------
-    runs
-        Runs in the order of their starts.
-    """
-    first_ns: int | None = None
-    for run in runs:
-        start_ns = wall_start_ns(run)
-        first_ns = start_ns if first_ns is None else first_ns
-        span = run.trace.spans[0]
-        if not any(ref.evicted for ref in span.inputs):
-            yield _row(span, run.error, (start_ns - first_ns) / 1e9)
 
 
 def wall_start_ns(run: Run) -> int:
@@ -176,14 +164,15 @@ def wall_start_ns(run: Run) -> int:
     return trace.start_ns + (clock.unix_ns - clock.monotonic_ns if clock else 0)
 
 
-def _row(span: Span, error: str | None, arrival_s: float) -> Row:
+def _row(run: Run, arrival_s: float) -> Row:
+    span = run.trace.spans[0]
     fields = span.request_fields
     return {
         "request_id": fields.request_id,
         "correlation_id": fields.correlation_id,
         "parameters": dict(fields.parameters),
         "arrival_s": arrival_s,
-        "error": error or "",
+        "error": run.error or "",
         **_outputs(span),
         # The inputs are last: the model gets them, whatever else has their names.
         **{ref.name: ref.view() for ref in span.inputs},

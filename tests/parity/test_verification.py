@@ -55,7 +55,7 @@ def test_an_input_that_does_not_convert_is_refused_with_its_case(
 ):
     """Neither server receives anything."""
     silent = Silent()
-    monkeypatch.setattr(verification, "target_of", lambda *_, **__: silent)
+    monkeypatch.setattr(verification, "Remote", lambda _: silent)
     cases = [{"inputs": {"X": [1.0]}}] * others + [{"inputs": {"X": ["one"]}}]
     with pytest.raises(InputError, match=f"^{name}input 'X'"):
         ours.compare("sine", cases=cases, target="grpc://imitated")
@@ -66,7 +66,7 @@ def test_an_input_that_does_not_convert_is_refused_with_its_case(
 def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
     """The request may occupy the only instance; a note counts the further cases."""
     silent = Silent()
-    monkeypatch.setattr(verification, "target_of", lambda *_, **__: silent)
+    monkeypatch.setattr(verification, "Remote", lambda _: silent)
     cases = [{"inputs": {"X": [number]}} for number in (1.0, 2.0, 3.0)]
     steps = []
     how = {"target": "grpc://imitated", "timeout_s": 5}

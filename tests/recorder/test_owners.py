@@ -34,7 +34,7 @@ def opened(owners: Owners, *, alone: bool) -> RecordedExecution:
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_call_of_a_thread_is_named_only_if_one_execution_is_open(alone):
     """The thread may work for any of several."""
-    owners = Owners()
+    owners = Owners(True)
     execution = opened(owners, alone=alone)
     [found] = owner_in_thread(owners)
 
@@ -43,7 +43,7 @@ def test_a_call_of_a_thread_is_named_only_if_one_execution_is_open(alone):
 
 def test_a_call_of_the_executing_thread_is_certain_beside_other_executions():
     """It is that of `execute`, until it returns."""
-    owners = Owners()
+    owners = Owners(True)
     execution = opened(owners, alone=False)
     found = owners.owner()
     execution.running = False
@@ -55,7 +55,7 @@ def test_a_call_of_the_executing_thread_is_certain_beside_other_executions():
 
 def test_a_call_of_the_executing_task_is_certain_but_not_that_of_another():
     """A task that a model starts may work for any of several executions."""
-    owners = Owners()
+    owners = Owners(True)
 
     async def other() -> object:
         return owners.owner()
@@ -72,7 +72,7 @@ def test_a_call_of_the_executing_task_is_certain_but_not_that_of_another():
 
 def test_a_call_after_the_end_of_its_execution_has_no_owner():
     """The thread continues when all responses were sent."""
-    owners = Owners()
+    owners = Owners(True)
     execution = opened(owners, alone=True)
     del owners.open[execution.number]
     [found] = owner_in_thread(owners)

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +41,6 @@ _MIN_PORTS = 1_000
 """Minimum size of the range from which ports are drawn."""
 _random = random.SystemRandom()
 
-Tick = Callable[[], None]
-
 
 class ServerDiedError(TritonServerError):
     """The server process ended or never became ready; the text holds its log."""
@@ -63,8 +61,6 @@ class TritonServer:
         Further arguments of the command.
     ready_s
         Maximum time until the server is ready, in seconds.
-    tick
-        Called repeatedly until the server is ready.
 
     Raises
     ------
@@ -84,7 +80,6 @@ class TritonServer:
         arguments: Sequence[str] = (),
         *,
         ready_s: float = READY_S,
-        tick: Tick = lambda: None,
     ) -> None:
         self.log = log
         self._creator = Creator()
@@ -114,7 +109,7 @@ class TritonServer:
         try:
             # An interrupt must not lose a process that was just started.
             uninterrupted(lambda: self._start(command, env))
-            self._wait_until_ready(ready_s, tick)
+            self._wait_until_ready(ready_s)
         except BaseException:
             self.kill()
             raise
@@ -170,10 +165,9 @@ class TritonServer:
     def _start(self, command: list[str], env: TritonEnv) -> None:
         self._process = _start(command, env, self.log)
 
-    def _wait_until_ready(self, ready_s: float, tick: Tick) -> None:
+    def _wait_until_ready(self, ready_s: float) -> None:
         deadline = time.monotonic() + ready_s
         while time.monotonic() < deadline:
-            tick()
             if not self.alive:
                 raise ServerDiedError(
                     f"the server ended with status {self._process.returncode} before "

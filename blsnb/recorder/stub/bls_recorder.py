@@ -157,7 +157,7 @@ class BlsRecorder:
         """Record the response of a synchronous call."""
         if call.flags & DECOUPLED:
             note(self._streams, response, call)
-            ended = guarded(self._ended, self._failed)
+            ended = guarded(self.ended, self._failed)
             weakref.finalize(response, ended, call).atexit = False
             return
         if self._executions.end(call):
@@ -180,10 +180,10 @@ class BlsRecorder:
         error = getattr(future, "_exception", None)
         if future.cancelled():
             call.flags |= CANCELLED
-            self._ended(call)
+            self.ended(call)
         elif error is not None:
             call.fail(str(error), "")
-            self._ended(call)
+            self.ended(call)
         else:
             self.returned(call, future.result())
 
@@ -198,11 +198,8 @@ class BlsRecorder:
         if not call.end_ns:
             add_response(call, response, self._settings)
 
-    def stream_ended(self, call: RecordedCall) -> None:
-        """Record the end of a stream of responses."""
-        self._ended(call)
-
-    def _ended(self, call: RecordedCall) -> None:
+    def ended(self, call: RecordedCall) -> None:
+        """Record the end of a call without a further response."""
         if self._executions.end(call):
             self._finish(call)
 

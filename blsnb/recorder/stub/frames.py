@@ -7,6 +7,7 @@ one of them, so the exception gets frames that look like the model's own ones.
 from __future__ import annotations
 
 import _thread
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -90,11 +91,5 @@ def _placed(function: Callable[..., Any], place: Place) -> Callable[..., Any]:
 # Each function is one line, so that a frame is at the first line of its code.
 # fmt: off
 def _caller(rest: Any, found: Any, done: Any) -> Any: return rest[-1](rest[:-1], found, done)  # noqa: E501
-def _deepest(rest: Any, found: Any, done: Any) -> Any: return (found.append(_frame(1)), done.release())  # noqa: E501
+def _deepest(rest: Any, found: Any, done: Any) -> Any: return (found.append(sys._getframe()), done.release())  # noqa: E501
 # fmt: on
-
-
-def _frame(depth: int) -> types.FrameType:
-    import sys
-
-    return sys._getframe(depth)

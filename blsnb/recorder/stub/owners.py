@@ -40,7 +40,7 @@ class Owners:
         Whether owners know the request whose trace their BLS calls get.
     """
 
-    def __init__(self, with_traces: bool = True) -> None:
+    def __init__(self, with_traces: bool) -> None:
         self._with_traces = with_traces
         self._current: contextvars.ContextVar[Owner | None] = contextvars.ContextVar(
             "blsnb_execution", default=None
@@ -54,6 +54,8 @@ class Owners:
         """Return the owner that was entered in this thread and task."""
         self.leave = self._current.reset
         """Restore the owner before `enter`, which returned the argument."""
+        self.enter_again = self._current.set
+        """Make an owner that of another task."""
         self.calls: dict[weakref.ref[Any], RecordedCall] = {}
         """Requests and response senders of the model, with their calls."""
         self._threads: dict[weakref.ref[threading.Thread], Owner] = {}
@@ -82,10 +84,6 @@ class Owners:
         context = getattr(trace, "get_context", None)
         # Releases without this method do not tell.
         return trace if context is None or context() is not None else None
-
-    def enter_again(self, owner: Owner) -> Any:
-        """Make an owner that of another task."""
-        return self._current.set(owner)
 
     def enter_as(self, owner: Owner) -> Any:
         """Make the owner of submitted work that of this thread."""

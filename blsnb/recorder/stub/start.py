@@ -107,7 +107,7 @@ class RunningRecorder:
         replace(request, "exec", between, bls.begins, bls.returned, bls.aborted)
         later = bls.begins, bls.async_returned, bls.aborted
         replace(request, "async_exec", between, *later)
-        taken = bls.streaming, bls.streamed, bls.stream_ended
+        taken = bls.streaming, bls.streamed, bls.ended
         replace(backend.ResponseIterator, "__next__", between, *taken)
         replace(threading.Thread, "start", between, bls.adopt)
         replace(ThreadPoolExecutor, "submit", rewriting, bls.submitted)

@@ -77,11 +77,9 @@ def test_a_server_that_does_not_become_ready_is_killed(tmp_path):
     os.mkfifo(tmp_path / "held")
     held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
     env = pretend(tmp_path, f"exec 3> {tmp_path}/held; echo . >&3; sleep 600 & wait")
-    ticks = []
     with pytest.raises(ServerDiedError, match=r"not ready after 0\.5 s"):
-        start(env, tmp_path, ready_s=0.5, tick=lambda: ticks.append(1))
+        start(env, tmp_path, ready_s=0.5)
 
-    assert ticks
     assert b".\n" == os.read(held, 10)
     # The pipe ends with the last process that could write to it.
     assert ([held], [], []) == select.select([held], [], [], 10)
@@ -97,16 +95,18 @@ def test_a_server_is_ready_when_its_last_end_point_is_open(tmp_path):
         start(env, tmp_path, ready_s=3)
 
 
-def test_an_interrupt_ends_the_wait_and_the_server(tmp_path):
+def test_an_interrupt_ends_the_wait_and_the_server(tmp_path, monkeypatch):
     """The server is killed without a graceful shutdown."""
     env = pretend(tmp_path, f"echo $$ > {tmp_path}/own; exec sleep 600")
 
-    def interrupt() -> None:
+    def interrupt(server: TritonServer) -> bool:
         if (tmp_path / "own").exists() and (tmp_path / "own").read_text():
             raise KeyboardInterrupt
+        return False
 
+    monkeypatch.setattr(TritonServer, "_listens", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        start(env, tmp_path, tick=interrupt)
+        start(env, tmp_path)
     assert not Path(f"/proc/{(tmp_path / 'own').read_text().strip()}").exists()
 
 
