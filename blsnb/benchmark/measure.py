@@ -43,14 +43,6 @@ class LevelPlan(NamedTuple):
     """Requests per second of an open loop."""
 
 
-class MeasuredRows(NamedTuple):
-    """The rows, whether Ctrl-C ended the last one, and the rates without a row."""
-
-    rows: tuple[LoadRow, ...]
-    interrupted: bool
-    left_out: tuple[float, ...]
-
-
 def bench(
     parts: ServerParts,
     request: ClientRequest,
@@ -179,13 +171,18 @@ def measure(
     counts: Callable[[], Counts],
     progress: Progress | None,
     check: Callable[[Level], None],
-) -> MeasuredRows:
+) -> tuple[tuple[LoadRow, ...], bool, tuple[float, ...]]:
     """Run the levels. After a rate that is not held, higher ones are left out.
 
     Parameters
     ----------
     check
         Receives the warm-up, and may raise before anything is measured.
+
+    Returns
+    -------
+    tuple
+        The rows, whether Ctrl-C ended the last one, and the rates without a row.
     """
     report = progress or (lambda share, words: None)
     rows: list[LoadRow] = []
@@ -208,7 +205,7 @@ def measure(
         if not (interrupted or rows[-1].is_held):
             too_high = min(too_high, plan.rate)
     report(1.0, "interrupted" if interrupted else "done")
-    return MeasuredRows(tuple(rows), interrupted, tuple(left_out))
+    return tuple(rows), interrupted, tuple(left_out)
 
 
 def closed_row(sender: Sender, clients: int, load: Load) -> LoadRow:

@@ -59,10 +59,6 @@ class Ids:
         """
         return _digest(f"{self.trace_id} {self._run} {key} {part}", 8)
 
-    def traceparent(self, call: int) -> str:
-        """Return the context that a call passes on."""
-        return f"00-{self.trace_id}-{self.span_id(call)}-01"
-
 
 def carrier(run: RunRecord, call: Call) -> dict[str, str] | None:
     """Return the context that a call passes on; None if its run is not exported.
@@ -75,7 +71,7 @@ def carrier(run: RunRecord, call: Call) -> dict[str, str] | None:
     if not run.is_exported or context is None or not run.calls:
         return None
     ids = Ids(run.id, run.calls[0].request_start_ns, context)
-    carried = {"traceparent": ids.traceparent(call.id)}
+    carried = {"traceparent": f"00-{ids.trace_id}-{ids.span_id(call.id)}-01"}
     return carried | ({"tracestate": context.state} if context.state else {})
 
 

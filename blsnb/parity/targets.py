@@ -11,16 +11,17 @@ import grpc
 from tritonclient.grpc import service_pb2_grpc
 
 from blsnb.backends.remote_messages import netloc_of
-from blsnb.errors import TritonServerError
+from blsnb.engine.settings import Settings
+from blsnb.errors import TraceFileError, TritonServerError
 from blsnb.parity import install
 from blsnb.parity.blsnb_client import BlsnbClient
 from blsnb.parity.discovery import find
 from blsnb.parity.packages import pip_command, provide
 from blsnb.parity.triton.client import TritonClient
 from blsnb.parity.triton.environment import TritonEnv
-from blsnb.parity.triton.local_server import LocalServer, server_options
-from blsnb.parity.triton.server_process import ANY_SIZE
+from blsnb.parity.triton.server_process import ANY_SIZE, ServerDiedError, TritonServer
 from blsnb.trace.spans import Trace
+from blsnb.trace.triton.trace_file import read_traces
 
 LOCAL = "local"
 _TEXT_SUFFIXES = frozenset({".py", ".pbtxt", ".json", ".txt", ".toml", ".yaml", ".yml"})
@@ -37,6 +38,9 @@ Prepare = Callable[[Path, Sequence[str]], Path]
 class Remote:
     """A server that runs elsewhere and has the models."""
 
+    pid = None
+    """Its process is on the other machine."""
+
     def __init__(self, address: str) -> None:
         try:
             self._netloc = netloc_of(address)
@@ -51,11 +55,6 @@ class Remote:
     def folders(self) -> tuple[Path, ...]:
         """Return nothing: the folders are on the other machine."""
         return ()
-
-    @property
-    def pid(self) -> int | None:
-        """Return nothing: its process is on the other machine."""
-        return None
 
     def traces(self) -> Sequence[Trace]:
         """Return nothing: the trace files are on the other machine."""
@@ -112,7 +111,9 @@ class Local:
         self._timeout_s = timeout_s
         self._report = report
         self._repository = folder / "repository"
-        self._server: LocalServer | None = None
+        self._traces = folder / "trace.json"
+        self.pid: int | None = None
+        """Id of the server's process; None before it runs."""
         self.notes: list[str] = []
         self._env = self._find()
 
@@ -128,14 +129,12 @@ class Local:
         """Return the folder of the export."""
         return (self._repository,)
 
-    @property
-    def pid(self) -> int | None:
-        """Id of the server's process; None while it does not run."""
-        return None if self._server is None else self._server.pid
-
     def traces(self) -> Sequence[Trace]:
-        """Return the server's own traces."""
-        return () if self._server is None else self._server.traces()
+        """Return the traced requests; complete once the server has stopped."""
+        try:
+            return read_traces(self._traces)
+        except (OSError, TraceFileError):
+            return ()
 
     @contextmanager
     def serving(self, model_name: str, called: Iterable[str]) -> Iterator[TritonClient]:
@@ -144,19 +143,38 @@ class Local:
         folders = [self._repository / name for name in names]
         provide(self._env, folders, may_install=self._may_install, report=self._report)
         self._report(f"start the real server with {', '.join(names) or 'no model'}")
-        with LocalServer(
-            self._env,
-            self._folder,
-            self._prepare(self._repository, names),
-            names,
-            server_options(self._client.settings, self._env.caches),
-            ready_s=self._timeout_s,
-            tracing=self._tracing,
-        ) as self._server:
-            self._check_loaded(model_name, self._server.client.load_errors())
-            yield self._server.client
+        with self._started(self._prepare(self._repository, names), names) as client:
+            self._check_loaded(model_name, client.load_errors())
+            yield client
             self._report("stop the real server")
         self._note_python()
+
+    @contextmanager
+    def _started(
+        self, repository: Path, names: Sequence[str]
+    ) -> Iterator[TritonClient]:
+        """Run the server; after an error nothing waits until models are finalized."""
+        arguments = [
+            *(f"--load-model={name}" for name in names),
+            # A model that does not load is reported by name; the others serve.
+            "--exit-on-error=false",
+            "--strict-readiness=false",
+            *server_options(self._client.settings, self._env.caches),
+            *(_tracing(self._traces) if self._tracing else ()),
+        ]
+        log = self._folder / "log"
+        server = TritonServer(
+            self._env, repository, log, arguments, ready_s=self._timeout_s
+        )
+        self.pid = server.pid
+        try:
+            yield TritonClient(server.stub, f"the real server ({self._env.package})")
+        except BaseException as error:
+            if isinstance(error, ServerDiedError):
+                error.log = server.log_end()
+            server.kill()
+            raise
+        server.close()
 
     def _export(self, called: Sequence[str]) -> list[str]:
         """Export all models, and return the names of those to load."""
@@ -193,6 +211,21 @@ class Local:
 
 Target = Remote | Local
 """A real server that serves for the time of a ``with`` block."""
+
+
+def _tracing(file: Path) -> list[str]:
+    settings = ["mode=triton", "rate=1", "level=TIMESTAMPS", "level=TENSORS"]
+    # A file for each request: it is complete when the request has ended.
+    settings += [f"triton,file={file}", "triton,log-frequency=1"]
+    return [f"--trace-config={setting}" for setting in settings]
+
+
+def server_options(settings: Settings, caches: Path) -> list[str]:
+    """Return ``tritonserver`` arguments that repeat the settings of a blsnb server."""
+    options = settings.arguments()
+    if settings.cache_bytes and caches.is_dir():
+        options.append(f"--cache-directory={caches}")
+    return options
 
 
 def _advice(reason: str, env: TritonEnv) -> str:

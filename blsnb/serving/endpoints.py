@@ -80,12 +80,13 @@ class Endpoints:
         self._shared = SharedState(parts, self.access, options)
         self._parts = parts
         self._open: dict[str, Endpoint] = {}
-        self._closed = False
+        self.closed = False
+        """Whether the ports were closed."""
         self._creator = Creator()
         self._forget: Callable[[], object] | None = None
 
     def __repr__(self) -> str:
-        if self._closed:
+        if self.closed:
             return "<Endpoints: closed>"
         ports = ", ".join(f"{name} {each}" for name, each in self.addresses.items())
         return printable(f"<Endpoints: {ports}>")
@@ -95,11 +96,6 @@ class Endpoints:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the ports were closed."""
-        return self._closed
 
     @property
     def ports(self) -> dict[str, int]:
@@ -139,9 +135,9 @@ class Endpoints:
         timeout_s
             Seconds that running requests may take to finish.
         """
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         # A forked child has copies of the sockets, but not the threads.
         if not self._creator.is_current_process:
             return

@@ -10,7 +10,7 @@ from blsnb.engine.scheduling.resource_admission import parse_rate_limit
 from blsnb.engine.settings import Settings
 from blsnb.inference_server import Server
 from blsnb.model.config import parse_pbtxt
-from blsnb.parity.triton.local_server import server_options
+from blsnb.parity.targets import server_options
 
 from .models import CONFIG, source
 

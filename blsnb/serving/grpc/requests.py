@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,19 +35,6 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
 """Datatypes whose elements each field holds; the first is the field's own."""
 
 
-class GrpcRequest(NamedTuple):
-    """A request, and an option of its stream.
-
-    Parameters
-    ----------
-    empty_final
-        Whether a final response without outputs is sent.
-    """
-
-    request: WireRequest
-    empty_final: bool
-
-
 def version_of(text: str) -> int:
     """Return the requested version; -1 without one: the server chooses."""
     if text.strip().startswith("-"):
@@ -68,13 +55,18 @@ def request_of(
     version: int,
     memory: SharedMemory,
     headers: Parameters | None = None,
-) -> GrpcRequest:
+) -> tuple[WireRequest, bool]:
     """Return the request of a message, with its elements in binary form.
 
     Parameters
     ----------
     headers
         Metadata of the call that the model receives as parameters.
+
+    Returns
+    -------
+    tuple of WireRequest and bool
+        Whether a final response without outputs is sent.
 
     References
     ----------
@@ -89,7 +81,7 @@ def request_of(
         _inputs(message, memory),
         tuple(_output(each, memory) for each in message.outputs),
     )
-    return GrpcRequest(request, parameters.protocol_option)
+    return request, parameters.protocol_option
 
 
 def _refuse_repeated(message: Any) -> None:

@@ -23,10 +23,10 @@ from blsnb.serving.core.serving_options import forwarded
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_CALLS, ModelSlots
 from blsnb.serving.grpc.models import GrpcModels
-from blsnb.serving.grpc.requests import GrpcRequest, request_of, version_of
+from blsnb.serving.grpc.requests import request_of, version_of
 from blsnb.serving.grpc.responses import reply_of, status_of
 from blsnb.serving.grpc.settings import GrpcMemory, update_log, update_trace
-from blsnb.serving.grpc.stream import GrpcStream
+from blsnb.serving.grpc.stream import GrpcStream, Parsed
 
 _DECOUPLED = "ModelInfer RPC doesn't support models with decoupled transaction policy"
 
@@ -89,7 +89,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         if not context.add_callback(cancellation.cancel):
             cancellation.cancel()
         with _aborting(context):
-            (request, _), decoupled = self._parsed(message, self._headers(context))
+            request, _, decoupled = self._parsed(message, self._headers(context))
             if decoupled:
                 raise RequestError(_DECOUPLED, "UNSUPPORTED")
             metadata = dict(context.invocation_metadata())
@@ -133,12 +133,12 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
             return {}
         return forwarded(self._forwarded, sorted(context.invocation_metadata()))
 
-    def _parsed(self, message: Any, headers: Parameters) -> tuple[GrpcRequest, bool]:
-        """Return a request, and whether its model is decoupled."""
+    def _parsed(self, message: Any, headers: Parameters) -> Parsed:
+        """Return a request, its option, and whether its model is decoupled."""
         version = version_of(message.model_version)
         name = until_nul(message.model_name)
         decoupled = self._requests.served(name, version).decoupled
-        return request_of(message, version, self._memory, headers), decoupled
+        return *request_of(message, version, self._memory, headers), decoupled
 
 
 @contextlib.contextmanager

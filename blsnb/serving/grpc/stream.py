@@ -19,12 +19,12 @@ from blsnb.errors import OutOfResourcesError
 from blsnb.serving.core.requests import Requests, ResponseReader
 from blsnb.serving.core.wire import WireRequest
 from blsnb.serving.grpc.gate import MalformedMessage
-from blsnb.serving.grpc.requests import GrpcRequest
 from blsnb.serving.grpc.responses import stream_error_of, stream_reply_of
 
 _log = logging.getLogger("blsnb.serving")
-Parse = Callable[[Any], tuple[GrpcRequest, bool]]
-"""Returns the request of a message, and whether its model is decoupled."""
+Parsed = tuple[WireRequest, bool, bool]
+"""A request, whether its final response is sent without outputs, too, and whether its
+model is decoupled."""
 
 
 class _Ordered:
@@ -69,7 +69,9 @@ class GrpcStream:
     server: src/grpc/stream_infer_handler.cc
     """
 
-    def __init__(self, requests: Requests, parse: Parse, workers: Workers) -> None:
+    def __init__(
+        self, requests: Requests, parse: Callable[[Any], Parsed], workers: Workers
+    ) -> None:
         self._requests = requests
         self._parse = parse
         self._workers = workers
@@ -135,7 +137,7 @@ class GrpcStream:
     def _start(self, message: Any) -> None:
         """Start a request, and wait until it is in its model's queue."""
         try:
-            (request, empty_final), decoupled = self._parse(message)
+            request, empty_final, decoupled = self._parse(message)
         except BaseException as error:
             self._refuse(message.id, error)
             return

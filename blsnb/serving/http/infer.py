@@ -33,7 +33,7 @@ from blsnb.serving.http.messages import (
     error_response,
 )
 from blsnb.serving.http.parameters import identity, parameters_of
-from blsnb.serving.http.tensors import ResponseBody, body_of
+from blsnb.serving.http.tensors import body_of
 from blsnb.tensors.dtypes import BY_DATATYPE, Shape
 
 HEADER_LENGTH = "Inference-Header-Content-Length"
@@ -111,10 +111,10 @@ class HttpInfer:
             content_type = PLAIN if isinstance(error, ResponseError) else JSON
             return error_response(error.message, error.code, content_type)
         try:
-            found = body_of(response, outputs.is_binary)
+            data, text_length = body_of(response, outputs.is_binary)
         except RequestError as error:
             return error_response(error.message, error.code, PLAIN)
-        return _response(found, request)
+        return _response(data, text_length, request)
 
     def _read(
         self,
@@ -158,15 +158,15 @@ def is_serial(catalog: Catalog, model: str, version: str) -> bool:
     return served.instance_counts[1] == 1 and not served.config.scheduling
 
 
-def _response(body: ResponseBody, request: HttpRequest) -> HttpResponse:
+def _response(data: bytes, text_length: int, request: HttpRequest) -> HttpResponse:
     headers: list[tuple[str, str]] = []
-    if body.header_length:
-        headers.append((HEADER_LENGTH, str(body.header_length)))
-    data, encoding = body.data, accepted_encoding(request.headers)
+    if text_length:
+        headers.append((HEADER_LENGTH, str(text_length)))
+    encoding = accepted_encoding(request.headers)
     if encoding != IDENTITY:
         headers.append(("Content-Encoding", encoding))
         data = compressed(data, encoding)
-    content_type = BINARY if body.header_length else JSON
+    content_type = BINARY if text_length else JSON
     return HttpResponse(OK, data, content_type, tuple(headers))
 
 

@@ -197,21 +197,12 @@ def elements_of(tensor: WireTensor) -> list[Json]:
     return elements
 
 
-class ResponseBody(NamedTuple):
-    """The body of a response.
+def body_of(
+    response: WireResponse, is_binary: Callable[[str], bool]
+) -> tuple[bytes, int]:
+    """Return the body of a response, and the length of its text before binary tensors.
 
-    Parameters
-    ----------
-    header_length
-        Bytes of the JSON text if binary tensors follow it, else 0.
-    """
-
-    data: bytes
-    header_length: int
-
-
-def body_of(response: WireResponse, is_binary: Callable[[str], bool]) -> ResponseBody:
-    """Return the body of a response.
+    The length is 0 if none follow.
 
     References
     ----------
@@ -238,4 +229,4 @@ def body_of(response: WireResponse, is_binary: Callable[[str], bool]) -> Respons
         outputs.append(output)
     text = bytes_of(members)
     tail = b"".join(binary)
-    return ResponseBody(text + tail, len(text) if tail else 0)
+    return text + tail, len(text) if tail else 0

@@ -347,7 +347,7 @@ def test_a_client_that_leaves_ends_the_wait_for_a_thread(server: Server) -> None
     requests = Requests(parts_of(server))
 
     def parse(message: Any) -> Any:
-        return request_of(message, -1, SharedMemory()), False
+        return *request_of(message, -1, SharedMemory()), False
 
     stream = GrpcStream(requests, parse, workers)
     reading = threading.Thread(target=stream.read, args=(messages,))
