@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from blsnb.benchmark.level import Level
@@ -26,6 +27,7 @@ class Sender(Protocol):
         """Send a request, and add its measurement to a level."""
 
 
+@dataclass(eq=False)
 class Client:
     """Sends one request again and again, from any number of threads.
 
@@ -41,17 +43,10 @@ class Client:
         Whether a request has any number of responses.
     """
 
-    def __init__(
-        self,
-        requests: ClientRequests,
-        request: ClientRequest,
-        record: Callable[[], RunRecord],
-        stream: bool,
-    ) -> None:
-        self.requests = requests
-        self.request = request
-        self._record = record
-        self.stream = stream
+    requests: ClientRequests
+    request: ClientRequest
+    record: Callable[[], RunRecord]
+    stream: bool
 
     def next_request(self, number: int) -> ClientRequest:
         """Return the next request; ``number`` is that of `send`."""
@@ -66,9 +61,9 @@ class Client:
             It failed.
         """
         if not self.stream:
-            self.requests.run(self.request, None, self._record())
+            self.requests.run(self.request, None, self.record())
             return
-        for _ in self.requests.stream(self.request, self._record()):
+        for _ in self.requests.stream(self.request, self.record()):
             pass
 
     def send(self, level: Level, number: int, began_ns: int = 0) -> None:
@@ -96,7 +91,7 @@ class Client:
 
         error = ""
         try:
-            self.requests.run(self.next_request(number), begun, self._record())
+            self.requests.run(self.next_request(number), begun, self.record())
         except InferenceError as failure:
             error = _text(failure)
         ended_ns = _now()
@@ -106,7 +101,7 @@ class Client:
         error = ""
         responses = first_ns = 0
         try:
-            stream = self.requests.stream(self.next_request(number), self._record())
+            stream = self.requests.stream(self.next_request(number), self.record())
             level.begun(number, stream.cancel)
             for response in stream:
                 first_ns = first_ns or _now()

@@ -120,7 +120,6 @@ class _Family:
                 waiting += self._below[span.span_id]
 
     def outline(self, root: ReceivedSpan) -> Outline:
-        """Return one client request."""
         reached: set[str] = set()
         self._reach(root, reached)
         spans = [self._spans[each] for each in reached]
@@ -143,7 +142,6 @@ class _Family:
         )
 
     def trace(self, root: ReceivedSpan) -> Trace:
-        """Return the trace of one client request."""
         found, is_cut = self._calls(root)
         calls = by_start(found)
         for number, call in enumerate(calls):
@@ -236,7 +234,6 @@ def _model(span: ReceivedSpan) -> ModelInfo:
 
 
 def _add_times(call: Call, compute: ReceivedSpan) -> None:
-    """Add the times of the span ``compute`` to its call."""
     times = {event.name: event.ns for event in compute.events}
     call.compute_start_ns = times.get("COMPUTE_START", compute.start_ns)
     call.compute_input_end_ns = times.get("COMPUTE_INPUT_END", 0)

@@ -63,39 +63,28 @@ class BlsnbClient:
 
     def send(self, request: ClientRequest) -> ClientOutcome:
         """Run a request with all values recorded, without keeping the run."""
-        run = self._stream if self.is_decoupled(request) else self._infer
-        return run(request)
-
-    def _infer(self, request: ClientRequest) -> ClientOutcome:
-        record = self._parts.recorder.unkept(TraceLevel.TENSORS)
-        start_ns = _now()
-        try:
-            run = self._parts.requests.run(request, None, record)
-        except InferenceError as error:
-            duration_ns = _now() - start_ns
-            response = ClientResponse(failure=_failure(error), at_ns=duration_ns)
-            return ClientOutcome((response,), duration_ns, start_ns, _run(error))
-        duration_ns = _now() - start_ns
-        [result] = run.responses
-        return ClientOutcome(
-            (_response(result, duration_ns),), duration_ns, start_ns, run
-        )
-
-    def _stream(self, request: ClientRequest) -> ClientOutcome:
         record = self._parts.recorder.unkept(TraceLevel.TENSORS)
         responses: list[ClientResponse] = []
         run: Run | None = None
         start_ns = _now()
         try:
-            stream = self._parts.requests.stream(request, record)
-            for response in stream:
-                responses.append(_response(response, _now() - start_ns))
-            run = stream.run
+            if self.is_decoupled(request):
+                stream = self._parts.requests.stream(request, record)
+                for response in stream:
+                    responses.append(_response(response, _now() - start_ns))
+                run, ended_ns = stream.run, _now()
+            else:
+                run = self._parts.requests.run(request, None, record)
+                ended_ns = _now()
+                [response] = run.responses
+                responses.append(_response(response, ended_ns - start_ns))
         except InferenceError as error:
-            failure = _failure(error)
-            responses.append(ClientResponse(failure=failure, at_ns=_now() - start_ns))
-            run = _run(error)
-        return ClientOutcome(tuple(responses), _now() - start_ns, start_ns, run)
+            ended_ns = _now()
+            code = WOULD_HANG if isinstance(error, WouldHang) else error.code
+            failure = ClientFailure(code, error.message)
+            responses.append(ClientResponse(failure=failure, at_ns=ended_ns - start_ns))
+            run = error.run if isinstance(error.run, Run) else None
+        return ClientOutcome(tuple(responses), ended_ns - start_ns, start_ns, run)
 
 
 def _response(response: Response, at_ns: int) -> ClientResponse:
@@ -103,12 +92,3 @@ def _response(response: Response, at_ns: int) -> ClientResponse:
     failure = None if response.error is None else ClientFailure("", response.error)
     outputs = response.saved().outputs
     return ClientResponse(outputs, failure, response.final, at_ns, response.parameters)
-
-
-def _failure(error: InferenceError) -> ClientFailure:
-    code = WOULD_HANG if isinstance(error, WouldHang) else error.code
-    return ClientFailure(code, error.message)
-
-
-def _run(error: InferenceError) -> Run | None:
-    return error.run if isinstance(error.run, Run) else None

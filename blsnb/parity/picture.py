@@ -101,7 +101,6 @@ class _Sheet:
         return axes
 
     def title(self, parity: Agreement, hidden: int) -> None:
-        """Write the caption and the column titles."""
         failed = any(case.failed for case in parity.cases)
         colour = _colour(parity.agree, failed)
         more = f"; {counted(hidden, 'further case')} not drawn" if hidden else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,28 +100,18 @@ def compare(
         raise RequestInterrupted from None
 
 
+@dataclass
 class Verification:
     """One comparison of a model on blsnb and on a real server."""
 
-    def __init__(
-        self,
-        client: BlsnbClient,
-        model_name: str,
-        requests: Sequence[NamedRequest],
-        *,
-        tolerance: Tolerance,
-        timeout_s: float,
-        may_install: bool,
-        progress: Progress | None,
-    ) -> None:
-        self._client = client
-        self._model_name = model_name
-        self._requests = requests
-        self._tolerance = tolerance
-        self._timeout_s = timeout_s
-        self._may_install = may_install
-        self._progress = progress
-        self._steps_done = 0
+    client: BlsnbClient
+    model_name: str
+    requests: Sequence[NamedRequest]
+    tolerance: Tolerance
+    timeout_s: float
+    may_install: bool
+    progress: Progress | None
+    _steps_done: int = 0
 
     def run(self, address: str) -> Parity:
         """Send all requests to both servers; a real server started here is stopped."""
@@ -130,10 +120,10 @@ class Verification:
             if address != LOCAL:
                 return self._compare(Remote(address))
             local = Local(
-                self._client,
+                self.client,
                 owned.create(),
-                may_install=self._may_install,
-                timeout_s=self._timeout_s,
+                may_install=self.may_install,
+                timeout_s=self.timeout_s,
                 report=self._report,
             )
             return self._compare(local)
@@ -141,8 +131,8 @@ class Verification:
             owned.close()
 
     def _compare(self, target: Target) -> Parity:
-        self._refuse_standins([self._model_name])
-        messages = [self._message(each) for each in self._requests]
+        self._refuse_standins([self.model_name])
+        messages = [self._message(each) for each in self.requests]
         actual = self._send_here()
         called = [
             model.name
@@ -151,7 +141,7 @@ class Verification:
             if model.kind != "span"
         ]
         self._refuse_standins(called)
-        with target.serving(self._model_name, called) as real_client:
+        with target.serving(self.model_name, called) as real_client:
             version = real_client.version()
             expected = self._send_there(real_client, messages, actual)
         cases = tuple(self._cases(target, messages, actual, expected))
@@ -159,31 +149,31 @@ class Verification:
         if not all(case.agree for case in cases):
             notes += self._release_note(version)
         self._report_share(1.0, "done")
-        return Parity(self._model_name, f"Triton {version}", cases, tuple(notes))
+        return Parity(self.model_name, f"Triton {version}", cases, tuple(notes))
 
     def _message(self, named: NamedRequest) -> RequestMessage:
         try:
-            return self._client.message(named.request)
+            return self.client.message(named.request)
         except InputError as error:
-            if len(self._requests) == 1:
+            if len(self.requests) == 1:
                 raise
             raise InputError(f"{named.name}: {error}") from None
 
     def _refuse_standins(self, names: Iterable[str]) -> None:
-        standins = self._client.standins()
+        standins = self.client.standins()
         used = sorted({name for name in names if name in standins})
         if used:
             listed = ", ".join(f"{name!r} ({standins[name]})" for name in used)
             raise RepositoryError(
-                f"{self._model_name!r} cannot be compared: it uses a stand-in for "
+                f"{self.model_name!r} cannot be compared: it uses a stand-in for "
                 f"{listed}, and a real server has no stand-ins"
             )
 
     def _send_here(self) -> list[ClientOutcome]:
         outcomes = []
-        for each in self._requests:
-            self._report(f"{each.name} of {len(self._requests)}, on blsnb")
-            outcomes.append(self._client.send(each.request))
+        for each in self.requests:
+            self._report(f"{each.name} of {len(self.requests)}, on blsnb")
+            outcomes.append(self.client.send(each.request))
         return outcomes
 
     def _send_there(
@@ -193,11 +183,11 @@ class Verification:
         actual: Sequence[ClientOutcome],
     ) -> list[ClientOutcome]:
         outcomes: list[ClientOutcome] = []
-        for named, message, ours in zip(self._requests, messages, actual, strict=True):
-            self._report(f"{named.name} of {len(self._requests)}, on the real server")
-            stream = self._client.is_decoupled(named.request)
+        for named, message, ours in zip(self.requests, messages, actual, strict=True):
+            self._report(f"{named.name} of {len(self.requests)}, on the real server")
+            stream = self.client.is_decoupled(named.request)
             own_s = named.request.client_timeout_s
-            seconds, is_clients = time_limit(own_s, ours, self._timeout_s)
+            seconds, is_clients = time_limit(own_s, ours, self.timeout_s)
             outcome = client.send(
                 message, seconds, stream=stream, is_client_timeout=is_clients
             )
@@ -215,18 +205,18 @@ class Verification:
         expected: Sequence[ClientOutcome],
     ) -> Iterator[Case]:
         traces = target.traces()
-        known = zip(self._requests, messages, actual, expected, strict=False)
+        known = zip(self.requests, messages, actual, expected, strict=False)
         for named, message, ours, theirs in known:
-            here = _without_paths(ours, self._client.folders)
+            here = _without_paths(ours, self.client.folders)
             there = _without_paths(theirs, target.folders())
-            checks = check(here, there, self._tolerance)
+            checks = check(here, there, self.tolerance)
             # Texts that agree are shown as the same text in both runs.
             texts = ours if all(each.agrees for each in checks) else there
             run = real_run(message, _with_failures(theirs, texts), traces, ours.run)
             yield Case(named.name, here, replace(there, run=run), checks)
 
     def _skipped(self, sent: int) -> list[str]:
-        count = len(self._requests) - sent
+        count = len(self.requests) - sent
         if not count:
             return []
         further = counted(count, "further case")
@@ -235,7 +225,7 @@ class Verification:
         ]
 
     def _release_note(self, version: str) -> list[str]:
-        ours = self._client.settings.release
+        ours = self.client.settings.release
         theirs = _RELEASES.get(version, ours)
         if theirs == ours:
             return []
@@ -246,13 +236,13 @@ class Verification:
         ]
 
     def _report(self, step: str) -> None:
-        steps = 2 * len(self._requests) + _STEPS + _INSTALL_STEPS * self._may_install
+        steps = 2 * len(self.requests) + _STEPS + _INSTALL_STEPS * self.may_install
         self._report_share(self._steps_done / steps, step)
         self._steps_done += 1
 
     def _report_share(self, share: float, step: str) -> None:
-        if self._progress is not None:
-            self._progress(min(share, 1.0), step)
+        if self.progress is not None:
+            self.progress(min(share, 1.0), step)
 
 
 def _without_paths(outcome: ClientOutcome, folders: Sequence[Path]) -> ClientOutcome:

@@ -75,7 +75,7 @@ class SequenceClient(Client):
 
     def _end(self, request: ClientRequest) -> None:
         if self.stream:
-            for _ in self.requests.stream(request, self._record()):
+            for _ in self.requests.stream(request, self.record()):
                 pass
         else:
-            self.requests.run(request, None, self._record())
+            self.requests.run(request, None, self.record())

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from blsnb.arguments import check_text, check_type, plain, refuse, warn_user
 from blsnb.files.owned import Creator
@@ -25,6 +25,10 @@ from blsnb.serving.ports import (
     unix_host,
 )
 
+if TYPE_CHECKING:
+    from blsnb.serving.grpc.endpoint import GrpcEndpoint
+    from blsnb.serving.http.endpoint import HttpPort
+
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 LOOPBACK = "127.0.0.1"
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
@@ -32,20 +36,6 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 _CLOSE_S = 5.0
 _OPENED = (GRPC, HTTP, METRICS)
 _FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
-
-
-class Endpoint(Protocol):
-    """A served port."""
-
-    host: str
-    port: int
-
-    @property
-    def address(self) -> str:
-        """Address in the form that clients need."""
-
-    def close(self, timeout_s: float) -> None:
-        """Accept no more requests, and wait up to a timeout for running ones."""
 
 
 class Endpoints:
@@ -79,7 +69,7 @@ class Endpoints:
         self._unix_sockets = unix_sockets
         self._shared = SharedState(parts, self.access, options)
         self._parts = parts
-        self._open: dict[str, Endpoint] = {}
+        self._open: dict[str, GrpcEndpoint | HttpPort] = {}
         self.closed = False
         """Whether the ports were closed."""
         self._creator = Creator()
@@ -107,7 +97,7 @@ class Endpoints:
         """The address of each protocol, by name, in the form that clients need."""
         return {name: each.address for name, each in self._listed()}
 
-    def _listed(self) -> list[tuple[str, Endpoint]]:
+    def _listed(self) -> list[tuple[str, GrpcEndpoint | HttpPort]]:
         names = (HTTP, GRPC, METRICS)
         return [(name, self._open[name]) for name in names if name in self._open]
 
@@ -185,7 +175,7 @@ class Endpoints:
         check_port(name, self.host, port)
         return self.host
 
-    def _endpoint(self, name: str, host: str, port: int) -> Endpoint:
+    def _endpoint(self, name: str, host: str, port: int) -> GrpcEndpoint | HttpPort:
         # Each protocol imports libraries that the others do not need.
         if name == GRPC:
             with without_fork_notices():

@@ -88,10 +88,8 @@ class ServerLog(logging.Handler):
             self._file = Path(path).open(  # noqa: SIM115
                 "a", encoding="utf-8", errors=_ERRORS
             )
-        self._formatters = {
-            name: TritonFormatter(iso=name == "ISO8601")
-            for name in ("default", "ISO8601")
-        }
+        own, iso = TritonFormatter(), TritonFormatter(iso=True)
+        self._formatters = {"default": own, "ISO8601": iso}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, unless its level is switched off or it is for notebooks."""

@@ -67,7 +67,10 @@ class Receiver:
         self.token = "" if is_loopback(host) else secrets.token_urlsafe(_TOKEN_BYTES)
         self._socket = listening_socket(host, port, _BACKLOG)
         self.port: int = self._socket.getsockname()[1]
-        self._state = _State(store, f"/{self.token}{PATH}" if self.token else PATH)
+        self.store = store
+        self.path = f"/{self.token}{PATH}" if self.token else PATH
+        self.held_bytes = 0
+        """Bytes of the bodies that are being received; only its thread uses them."""
         self._stop = asyncio.Event()
         self._thread = threading.Thread(
             target=self._run, name="blsnb watch", daemon=True
@@ -107,7 +110,7 @@ class Receiver:
 
     async def _serve(self) -> None:
         application = Application(
-            [(".*", _SpansHandler, {"state": self._state})],
+            [(".*", _SpansHandler, {"receiver": self})],
             # A path may contain the token.
             log_function=lambda handler: None,
         )
@@ -136,22 +139,12 @@ class Receiver:
                 self._thread.join(2 * _CLOSE_S)
 
 
-class _State:
-    """What the requests of a receiver share; only its thread uses it."""
-
-    def __init__(self, store: SpanStore, path: str) -> None:
-        self.store = store
-        self.path = path.encode()
-        self.held_bytes = 0
-
-
 @stream_request_body
 class _SpansHandler(RequestHandler):
     """One request with spans; it is refused before its body is read."""
 
-    def initialize(self, state: _State) -> None:
-        """Take the receiver's state."""
-        self._state = state
+    def initialize(self, receiver: Receiver) -> None:
+        self._receiver = receiver
         self._body = bytearray()
         self._is_dropped = False
 
@@ -160,26 +153,25 @@ class _SpansHandler(RequestHandler):
         if "Origin" in self.request.headers:
             raise HTTPError(HTTPStatus.FORBIDDEN, reason="web pages may not send spans")
         path = self.request.path.encode("utf-8", "replace")
-        if not hmac.compare_digest(path, self._state.path):
+        if not hmac.compare_digest(path, self._receiver.path.encode()):
             raise HTTPError(HTTPStatus.NOT_FOUND)
         if self.request.method != "POST":
             raise HTTPError(HTTPStatus.METHOD_NOT_ALLOWED)
 
     def data_received(self, chunk: bytes) -> None:
         """Keep a part of the body, if all bodies stay within their limit."""
-        if self._is_dropped or self._state.held_bytes + len(chunk) > _MAX_HELD_BYTES:
+        if self._is_dropped or self._receiver.held_bytes + len(chunk) > _MAX_HELD_BYTES:
             self._is_dropped = True
             self.on_finish()
             return
-        self._state.held_bytes += len(chunk)
+        self._receiver.held_bytes += len(chunk)
         self._body += chunk
 
     def post(self) -> None:
-        """Decode the spans and keep them."""
         if self._is_dropped:
             raise HTTPError(HTTPStatus.SERVICE_UNAVAILABLE)
         decoded = self._decoded()
-        self._state.store.add(decoded.spans, decoded.rejected)
+        self._receiver.store.add(decoded.spans, decoded.rejected)
         kind = self.request.headers.get("Content-Type", "")
         is_json = kind.partition(";")[0].strip().lower() == protobuf_form.JSON_TYPE
         self.set_header("Content-Type", kind)
@@ -209,8 +201,7 @@ class _SpansHandler(RequestHandler):
         raise _Refusal(status, text)
 
     def on_finish(self) -> None:
-        """Release the body."""
-        self._state.held_bytes -= len(self._body)
+        self._receiver.held_bytes -= len(self._body)
         self._body = bytearray()
 
     # Of a request that was cut off.

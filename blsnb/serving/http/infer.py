@@ -40,6 +40,7 @@ HEADER_LENGTH = "Inference-Header-Content-Length"
 _NUMBER = re.compile(r"\s*([+-]?)0*(\d{0,20})")
 _INT32 = 2**32
 _INT64 = range(-(2**63), 2**63)
+_DECOUPLED = "HTTP end point doesn't support models with decoupled transaction policy"
 _REQUEST = "[request id: <id_unknown>] "
 _LENGTH_BYTES = 4
 
@@ -61,7 +62,10 @@ class HttpInfer:
     def respond(self, request: HttpRequest, model: str, version: str) -> HttpResponse:
         """Return the response to a request, or its error."""
         try:
-            served = self._served(model, version)
+            number = parse_version(version)
+            served = self._requests.served(model, number)
+            if served.decoupled:
+                raise RequestError(_DECOUPLED, "UNSUPPORTED")
             body, budget = decompressed(request.body, request.headers)
             size = len(body)
             if budget is None and request.declared_length is not None:
@@ -78,18 +82,7 @@ class HttpInfer:
             return error_response(str(error), "INVALID_ARG", PLAIN)
         except RequestError as error:
             return error_response(error.message, error.code, PLAIN)
-        number = parse_version(version)
         return self._run(request, served, number, body, length)
-
-    def _served(self, model: str, version: str) -> Served:
-        served = self._requests.served(model, parse_version(version))
-        if served.decoupled:
-            raise RequestError(
-                "HTTP end point doesn't support models with decoupled transaction "
-                "policy",
-                "UNSUPPORTED",
-            )
-        return served
 
     def _run(
         self,

@@ -184,19 +184,16 @@ class PlainConnection:
 
     def respond_shared(self) -> Callable[[], None] | None:
         """Respond to a request; return what is left to do for the port's thread."""
-        try:
-            return self._respond_shared()
-        except BaseException:
-            _log.exception("%s failed", self._request.path)
-            return self.close
-
-    def _respond_shared(self) -> Callable[[], None] | None:
         target = self._target
         assert target is not None
         began_s = time.monotonic()
-        response = target.respond(self._request)
-        self._port.quick_models.note(target.model, time.monotonic() - began_s)
-        unsent = self._send(response, 0.0)
+        try:
+            response = target.respond(self._request)
+            self._port.quick_models.note(target.model, time.monotonic() - began_s)
+            unsent = self._send(response, 0.0)
+        except BaseException:
+            _log.exception("%s failed", self._request.path)
+            return self.close
         if self._data or unsent is None or unsent:
             return functools.partial(self._after_sending, unsent)
         # An idle connection keeps no body.

@@ -42,7 +42,6 @@ class _Elements(NamedTuple):
     names: tuple[str, str]
 
     def accept(self, element: Json) -> bool:
-        """Whether an element is valid."""
         if type(element) not in self.types:
             return False
         return type(element) is not int or self.least <= element < self.end
