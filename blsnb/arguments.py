@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import ipaddress
 import os
 import reprlib
 import sys
@@ -218,6 +219,16 @@ def check_folders(**arguments: object) -> None:
         is_list = isinstance(value, Iterable) and not isinstance(value, bytes)
         if not is_list or not all(isinstance(each, _PATH) for each in value):
             refuse(name, value, "a folder, or a list of folders")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address always means this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def is_http_url(url: str) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+import grpc
 from tritonclient.grpc import service_pb2 as wire
 
+from blsnb.arguments import is_loopback
 from blsnb.pb_utils.compiled.errors import CODE_NAMES
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.request_fields import Parameters
@@ -34,6 +36,17 @@ def netloc_of(address: str) -> str:
             "'grpc://localhost:8001'"
         )
     return parts.netloc
+
+
+def channel_to(netloc: str) -> Any:
+    """Return a channel for messages of any size, to this machine without a proxy."""
+    options = [
+        ("grpc.max_receive_message_length", -1),
+        ("grpc.max_send_message_length", -1),
+    ]
+    if is_loopback(urlsplit(f"//{netloc}").hostname or ""):
+        options.append(("grpc.enable_http_proxy", 0))
+    return grpc.insecure_channel(netloc, options=options)
 
 
 def request_of(message: RequestMessage, model_name: str) -> Any:

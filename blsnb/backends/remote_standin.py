@@ -20,10 +20,6 @@ from blsnb.printable import printable
 _CONNECT_S = 10.0
 _TIMEOUT_S = 600.0
 """Maximum duration of one request, in seconds; Ctrl-C ends it earlier."""
-_ANY_SIZE = [
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-]
 
 
 class RemoteStandIn:
@@ -66,7 +62,7 @@ class RemoteStandIn:
         self, config: ModelConfig, spec: InstanceSpec, version: Path
     ) -> RemoteInstance:
         """Return a new instance, with a connection of its own."""
-        channel = grpc.insecure_channel(self._target, options=_ANY_SIZE)
+        channel = messages.channel_to(self._target)
         instance = RemoteInstance(channel, config)
         try:
             with self._grpc_errors():
@@ -85,7 +81,7 @@ class RemoteStandIn:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
-        with grpc.insecure_channel(self._target, options=_ANY_SIZE) as channel:
+        with messages.channel_to(self._target) as channel:
             yield service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
     @contextlib.contextmanager

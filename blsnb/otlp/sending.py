@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from blsnb.arguments import is_http_url
+from blsnb.arguments import is_http_url, is_loopback
 from blsnb.errors import CollectorError, TraceError
 from blsnb.otlp import protobuf_form
 from blsnb.otlp.encoding import document, spans_of
@@ -23,7 +24,6 @@ MAX_SPANS = 512
 TIMEOUT_S = 10.0
 _MAX_ANSWER = 64 << 10
 _MAX_SHOWN = 200
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def export(
@@ -109,7 +109,7 @@ def send(
     headers = {"Content-Type": content_type}
     message = urllib.request.Request(endpoint, body, headers)
     try:
-        with _opener(endpoint).open(message, timeout=timeout_s) as answer:
+        with opener_for(endpoint).open(message, timeout=timeout_s) as answer:
             _check_answer(answer.read(_MAX_ANSWER), endpoint)
     except urllib.error.HTTPError as error:
         with error:
@@ -123,11 +123,16 @@ def send(
             f"{endpoint} does not respond: {reason}. Check that a Collector listens "
             "there."
         ) from error
+    except HTTPException as error:
+        raise CollectorError(
+            f"{endpoint} does not respond with HTTP; use the Collector's port for HTTP,"
+            " by default 4318, not the one for gRPC"
+        ) from error
 
 
-def _opener(endpoint: str) -> urllib.request.OpenerDirector:
+def opener_for(url: str) -> urllib.request.OpenerDirector:
     """Return an opener that reaches this machine without a proxy."""
-    if urlsplit(endpoint).hostname in _LOOPBACK:
+    if is_loopback(urlsplit(url).hostname or ""):
         return urllib.request.build_opener(urllib.request.ProxyHandler({}))
     return urllib.request.build_opener()
 

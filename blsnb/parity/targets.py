@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import grpc
 from tritonclient.grpc import service_pb2_grpc
 
-from blsnb.backends.remote_messages import netloc_of
+from blsnb.backends.remote_messages import channel_to, netloc_of
 from blsnb.engine.settings import Settings
 from blsnb.errors import TraceFileError, TritonServerError
 from blsnb.parity import install
@@ -19,7 +18,7 @@ from blsnb.parity.discovery import find
 from blsnb.parity.packages import pip_command, provide
 from blsnb.parity.triton.client import TritonClient
 from blsnb.parity.triton.environment import TritonEnv
-from blsnb.parity.triton.server_process import ANY_SIZE, ServerDiedError, TritonServer
+from blsnb.parity.triton.server_process import ServerDiedError, TritonServer
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.trace_file import read_traces
 
@@ -63,7 +62,7 @@ class Remote:
     @contextmanager
     def serving(self, model_name: str, called: Iterable[str]) -> Iterator[TritonClient]:
         """Connect to the server."""
-        with grpc.insecure_channel(self._netloc, options=ANY_SIZE) as channel:
+        with channel_to(self._netloc) as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
             client = TritonClient(stub, f"the server at {self._address}")
             if not client.is_ready(model_name):

@@ -11,11 +11,11 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from blsnb.arguments import check_names, check_type
+from blsnb.arguments import check_names, check_type, is_loopback
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_json
-from blsnb.serving.ports import is_loopback, is_unix
+from blsnb.serving.ports import is_unix
 
 HEALTH, METADATA, INFERENCE = "health", "metadata", "inference"
 MEMORY, CONFIG, REPOSITORY = "shared-memory", "model-config", "model-repository"

@@ -9,7 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from blsnb.arguments import check_text, check_type, plain, refuse, warn_user
+from blsnb.arguments import (
+    check_text,
+    check_type,
+    is_loopback,
+    plain,
+    refuse,
+    warn_user,
+)
 from blsnb.files.owned import Creator
 from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.printable import printable
@@ -19,7 +26,6 @@ from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.ports import (
     check_port,
-    is_loopback,
     remove_stale_socket,
     socket_path,
     unix_host,

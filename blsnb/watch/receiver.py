@@ -14,6 +14,7 @@ from http import HTTPStatus
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 
+from blsnb.arguments import is_loopback
 from blsnb.engine.threads.start import new_loop, start
 from blsnb.files.read_budget import ReadLimitError
 from blsnb.otlp import protobuf_form
@@ -25,7 +26,7 @@ from blsnb.otlp.decoding import (
 )
 from blsnb.otlp.sending import PATH
 from blsnb.printable import printable
-from blsnb.serving.ports import address_of, check_port, is_loopback, listening_socket
+from blsnb.serving.ports import address_of, check_port, listening_socket
 from blsnb.watch.store import SpanStore
 
 LOOPBACK, PORT = "127.0.0.1", 4318

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import urllib.error
-import urllib.request
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
 from blsnb.arguments import is_http_url
 from blsnb.errors import TritonServerError
+from blsnb.otlp.sending import opener_for
 from blsnb.printable import printable
 
 _TIMEOUT_S = 10.0
@@ -41,6 +41,7 @@ class ServerHttp:
             )
         parts = urlsplit(whole)
         self._base = whole.rstrip("/")
+        self._opener = opener_for(whole)
         self.host = parts.hostname or ""
         self.name = f"the server at {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
@@ -72,7 +73,7 @@ class ServerHttp:
         """Return the text that the server answers; errors as of `read`."""
         url = f"{self._base}{path}"
         try:
-            with urllib.request.urlopen(url, body, timeout_s) as answer:
+            with self._opener.open(url, body, timeout_s) as answer:
                 found: bytes = answer.read(_MAX_ANSWER)
         except urllib.error.HTTPError as error:
             with error:

@@ -21,6 +21,7 @@ from blsnb.otlp import protobuf_form
 from blsnb.otlp.decoding import decode, decode_document
 from blsnb.otlp.encoding import document, spans_of
 from blsnb.otlp.sending import endpoint_of
+from blsnb.serving.endpoints import serve
 from blsnb.trace.facts import ClockReading, TraceContext
 
 TRACE_FILE = GOLDEN.parents[2] / "trace" / "golden" / "bls_trace_example.json"
@@ -374,6 +375,19 @@ def test_nothing_that_listens_is_an_error_with_the_address(run, collector):
     assert (
         f"{url}/v1/traces does not respond: [Errno 111] Connection refused. Check that "
         "a Collector listens there."
+    ) == str(refused.value)
+
+
+def test_a_port_for_grpc_is_an_error_that_names_the_one_for_http(server, run):
+    """A Collector has both, with neighbouring numbers."""
+    with serve(server, http=None, grpc=0, metrics=None) as endpoints:
+        url = f"http://{endpoints.addresses['gRPC']}/v1/traces"
+        with pytest.raises(CollectorError) as refused:
+            run.export_otlp(url)
+
+    assert (
+        f"{url} does not respond with HTTP; use the Collector's port for HTTP, by "
+        "default 4318, not the one for gRPC"
     ) == str(refused.value)
 
 

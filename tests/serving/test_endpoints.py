@@ -23,6 +23,7 @@ from cells import CONFIG, DOUBLE, cell
 from tritonclient.utils import InferenceServerException
 from waiting import until
 
+from blsnb.arguments import is_loopback
 from blsnb.errors import ServerClosedError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
@@ -30,7 +31,7 @@ from blsnb.serving import ports
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.endpoints import GRPC, HTTP, Endpoints, serve
 from blsnb.serving.grpc.endpoint import GrpcEndpoint
-from blsnb.serving.ports import check_port, is_loopback
+from blsnb.serving.ports import check_port
 
 FREE = {"http": 0, "grpc": 0, "metrics": 0}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from blsnb.arguments import is_loopback
 from blsnb.serving.ports import (
     address_of,
     check_port,
-    is_loopback,
     listening_socket,
     remove_stale_socket,
     unix_host,

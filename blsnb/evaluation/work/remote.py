@@ -12,7 +12,7 @@ import grpc
 from tritonclient.grpc import service_pb2 as wire
 from tritonclient.grpc import service_pb2_grpc
 
-from blsnb.backends.remote_messages import netloc_of
+from blsnb.backends.remote_messages import channel_to, netloc_of
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, RowResult
@@ -28,7 +28,6 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.text.schema import schema
 from blsnb.parity.triton.client import QUERY_S, TritonClient
 from blsnb.parity.triton.outcome import ClientOutcome
-from blsnb.parity.triton.server_process import ANY_SIZE
 from blsnb.parts.requests import ClientRequest, client_request
 from blsnb.request_fields import RequestOptions
 from blsnb.runtimes.runtime import Runtime
@@ -73,7 +72,7 @@ class RowsOnServer:
         self._runtime = runtime
         self._count = count
         self._ended = threading.Event()
-        self._channel = grpc.insecure_channel(netloc_of(server_url), options=ANY_SIZE)
+        self._channel = channel_to(netloc_of(server_url))
         stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         self._client = TritonClient(stub, f"the server at {server_url}")
         try:

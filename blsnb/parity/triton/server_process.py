@@ -19,6 +19,7 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
+from blsnb.backends.remote_messages import channel_to
 from blsnb.errors import TritonServerError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import Creator, remove
@@ -28,10 +29,6 @@ READY_S = 60.0
 STOP_S = 10.0
 LOOPBACK = "127.0.0.1"
 SHARED_MEMORY = Path("/dev/shm")
-ANY_SIZE = [
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-]
 _POLL_S = 0.05
 _LOG_END = 4000
 """Characters at the end of the log that an error contains."""
@@ -103,8 +100,7 @@ class TritonServer:
             "--exit-timeout-secs=2",
             *arguments,
         ]
-        netloc = f"{LOOPBACK}:{self.grpc_port}"
-        self._channel = grpc.insecure_channel(netloc, options=ANY_SIZE)
+        self._channel = channel_to(f"{LOOPBACK}:{self.grpc_port}")
         self.stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         try:
             # An interrupt must not lose a process that was just started.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from tritonclient.grpc import service_pb2_grpc
@@ -61,9 +61,8 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
         self._lock = threading.Lock()
         models = GrpcModels(parts, shared)
         memory = GrpcMemory(shared.memory)
-        catalog = parts.engine.catalog
-        trace = functools.partial(update_trace, shared.trace_settings, catalog)
-        log = functools.partial(update_log, shared.log_settings)
+        trace = partial(update_trace, shared.trace_settings, parts.engine.catalog)
+        log = partial(update_log, shared.log_settings)
         self.ServerLive = _method(models.server_live)
         self.ServerReady = _method(models.server_ready)
         self.ServerMetadata = _method(models.server_metadata)
@@ -106,7 +105,7 @@ class GrpcService(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignor
 
     def ModelStreamInfer(self, messages: Iterator[Any], context: Any) -> Iterator[Any]:
         """Run the requests of a stream, and cancel them if the client leaves."""
-        parse = functools.partial(self._parsed, headers=self._headers(context))
+        parse = partial(self._parsed, headers=self._headers(context))
         stream = GrpcStream(self._requests, parse, self._workers)
         with self._lock:
             self._streams.add(stream)

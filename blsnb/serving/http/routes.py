@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import functools
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from blsnb.engine.request.validation import RequestError
@@ -165,11 +165,9 @@ def http_routes(parts: ServerParts, shared: SharedState) -> list[Route]:
     generate = HttpGenerate(requests, shared.rules).respond
     models = HttpModels(parts, shared.options)
     repository = HttpRepository(parts, shared)
-    trace = functools.partial(
-        settings.tracing, parts.engine.catalog, shared.trace_settings
-    )
+    trace = partial(settings.tracing, parts.engine.catalog, shared.trace_settings)
     memory = settings.HttpMemory(shared.memory)
-    log = functools.partial(settings.logging, shared.log_settings)
+    log = partial(settings.logging, shared.log_settings)
     get, post, change = ("GET",), ("POST",), ("GET", "POST")
     return [
         Route(_VERSION + "/infer", infer, post, Pool.REQUESTS, PLAIN, INFERENCE),
@@ -238,13 +236,13 @@ class HttpRouter:
         for pattern, route in self._routes:
             if found := pattern.fullmatch(path):
                 arguments = found.groupdict("")
-                respond = functools.partial(self._guard.respond, route, arguments)
+                respond = partial(self._guard.respond, route, arguments)
                 model = arguments.get("model", "")
                 target = RouteTarget(respond, route.pool, model, route.may_stream)
                 if route.pool is not Pool.REQUESTS:
                     return target
                 version = arguments.get("version", "")
-                serial = functools.partial(self._is_serial, model, version)
+                serial = partial(self._is_serial, model, version)
                 return target._replace(is_serial=serial)
         unknown = HttpResponse(NOT_FOUND, error_body("Not Found"), PLAIN)
         return RouteTarget(lambda _: unknown, Pool.QUERIES, "")
