@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from blsnb.benchmark.level import Level
-from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.level import Level, Sample
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import InferenceError
 from blsnb.parts.requests import ClientRequest, ClientRequests

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from threading import Event
-
-from blsnb.benchmark.sample import Sample, Sending
+from typing import NamedTuple
 
 MAX_CLIENTS = 1024
 """Maximum number of requests in flight."""
@@ -18,6 +17,52 @@ GRACE_S = 0.3
 """Seconds that requests have to end after the end of their level."""
 MIN_DRAIN_S = 2.0
 """Minimum of seconds that responses are awaited after the end of a level."""
+
+
+class Sample(NamedTuple):
+    """One request as measured by its client.
+
+    Parameters
+    ----------
+    began_ns, first_ns, ended_ns
+        Monotonic times of the request, of its first and of its last response.
+    responses
+        Number of responses.
+    error
+        Text of the failure; empty if the request succeeded.
+    """
+
+    began_ns: int
+    first_ns: int
+    ended_ns: int
+    responses: int = 1
+    error: str = ""
+
+
+@dataclass
+class Sending:
+    """How the requests of an open loop were sent.
+
+    Parameters
+    ----------
+    sent, unsent
+        Number of requests, and of those left when too many were in flight.
+    window_s
+        Seconds of the schedule, and of the delay of the last request.
+    peak
+        Maximum number of requests in flight.
+    growth
+        Number of requests in flight at the end beyond those after the warm-up.
+    warm_ns
+        Monotonic time before which requests are not measured.
+    """
+
+    sent: int = 0
+    window_s: float = 0.0
+    peak: int = 0
+    growth: int = 0
+    warm_ns: int = 0
+    unsent: int = 0
 
 
 @dataclass(frozen=True)

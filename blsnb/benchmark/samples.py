@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blsnb.benchmark.sample import Sample, Sending
+from blsnb.benchmark.level import Sample, Sending
 
 _PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
 _PERCENTILES = (50, 90, 95, 99)

@@ -62,18 +62,16 @@ def requests_of(
     if isinstance(cases, str | Path):
         given += _read(Path(cases))
     elif cases is not None:
-        given += [_case(each) for each in several(cases)]
+        for each in several(cases):
+            form = "requests such as {'inputs': {'X': [1, 2]}}"
+            expect("cases", each, Mapping, form)
+            given.append(dict(each))
     if not given:
         raise InputError("there is no request to compare: pass inputs or cases")
     return [
         _request(model_name, number, case, options)
         for number, case in enumerate(given, 1)
     ]
-
-
-def _case(given: Mapping[str, Any]) -> dict[str, Any]:
-    expect("cases", given, Mapping, "requests such as {'inputs': {'X': [1, 2]}}")
-    return dict(given)
 
 
 def _request(

@@ -17,22 +17,18 @@ _LEFT = 'style="text-align:left;vertical-align:top;white-space:pre-wrap"'
 def html(parity: Agreement, *, embed_previews: bool = True) -> str:
     """Return HTML that needs neither kernel nor network."""
     notes = "".join(f"<p><small>{spelled(note)}</small></p>" for note in parity.notes)
-    calls = _calls(parity, embed_previews)
-    return f"{_image(parity)}{notes}{_table(parity)}{calls}"
+    data = base64.b64encode(picture.png(parity)).decode()
+    image = (
+        f'<img alt="{spelled(parity.caption)}" width="{picture.WIDTH}" '
+        f'style="max-width:100%" src="data:image/png;base64,{data}">'
+    )
+    return f"{image}{notes}{_table(parity)}{_calls(parity, embed_previews)}"
 
 
 def whole(parity: Agreement) -> str:
     """Return a complete web page, to be saved in a file."""
     body = f'<div style="font:14px system-ui,sans-serif">{html(parity)}</div>'
     return whole_page(parity.caption, body)
-
-
-def _image(parity: Agreement) -> str:
-    data = base64.b64encode(picture.png(parity)).decode()
-    return (
-        f'<img alt="{spelled(parity.caption)}" width="{picture.WIDTH}" '
-        f'style="max-width:100%" src="data:image/png;base64,{data}">'
-    )
 
 
 def _table(parity: Agreement) -> str:

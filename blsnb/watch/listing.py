@@ -78,17 +78,16 @@ def listing(
     found = [outline for outline in outlines if chosen.accepts(outline)]
     found.sort(key=lambda outline: -outline.start_ns)
     slowest = max(found, key=lambda outline: outline.duration_ns, default=None)
+    per_second = math.nan
+    if now_ns is not None:
+        since_ns = now_ns - RATE_S * 1e9
+        per_second = sum(outline.start_ns > since_ns for outline in found) / RATE_S
     return Listing(
         found,
-        math.nan if now_ns is None else _rate(found, now_ns),
+        per_second,
         sum(outline.errors > 0 for outline in found),
         slowest,
     )
-
-
-def _rate(found: Iterable[Outline], now_ns: int) -> float:
-    since_ns = now_ns - RATE_S * 1e9
-    return sum(outline.start_ns > since_ns for outline in found) / RATE_S
 
 
 def cells(outline: Outline) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from blsnb.benchmark.bench import Bench
-from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.level import Sample
 from blsnb.benchmark.samples import NOTHING, Counts, LoadRow, row_of
 
 MS = 1_000_000

@@ -8,9 +8,8 @@ import time
 import pytest
 
 from blsnb.benchmark.arrivals import Arrivals
-from blsnb.benchmark.level import Level, Load
+from blsnb.benchmark.level import Level, Load, Sample
 from blsnb.benchmark.measure import closed_row, open_row
-from blsnb.benchmark.sample import Sample
 
 WINDOW_S = 0.01
 

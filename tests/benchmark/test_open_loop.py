@@ -16,9 +16,8 @@ from blsnb.benchmark import open_loop
 from blsnb.benchmark import samples as samples_module
 from blsnb.benchmark.arrivals import Arrivals
 from blsnb.benchmark.bench import Bench
-from blsnb.benchmark.level import Level
+from blsnb.benchmark.level import Level, Sample, Sending
 from blsnb.benchmark.open_loop import run_open
-from blsnb.benchmark.sample import Sample, Sending
 from blsnb.benchmark.samples import NOTHING, open_row_of
 from blsnb.engine.threads.workers import Workers
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.benchmark.sample import Sample, Sending
+from blsnb.benchmark.level import Sample, Sending
 from blsnb.benchmark.samples import NOTHING, Counts, open_row_of, row_of
 
 US = 1_000

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE
 
-from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.level import Sample
 from blsnb.benchmark.samples import NOTHING, row_of
 from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.planning.calibration import (

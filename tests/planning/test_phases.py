@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from blsnb.benchmark.level import Load
-from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.level import Load, Sample
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import Executed
 from blsnb.pb_utils.message import RequestMessage

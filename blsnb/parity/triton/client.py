@@ -11,8 +11,7 @@ import grpc
 from tritonclient.grpc import service_pb2 as wire
 
 from blsnb.backends import remote_messages as messages
-from blsnb.benchmark.level import Level
-from blsnb.benchmark.sample import Sample
+from blsnb.benchmark.level import Level, Sample
 from blsnb.errors import TritonServerError
 from blsnb.model.config import ModelConfig
 from blsnb.model.text.schema import schema

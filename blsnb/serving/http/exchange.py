@@ -169,11 +169,11 @@ class HttpExchange(HTTPMessageDelegate):
         assert isinstance(start_line, RequestStartLine)
         self._line, self._headers = start_line, headers
         self._port.begin_reading(self, self.stream)
-        if _is_chunked(headers) and "Content-Length" in headers:
+        is_chunked = headers.get("Transfer-Encoding", "").lower() == "chunked"
+        if is_chunked and "Content-Length" in headers:
             self._frame_by_chunks(headers)
         length = headers.get("Content-Length", "")
-        too_large = length.isdecimal() and int(length[:30]) > MAX_BODY_BYTES
-        if too_large:
+        if length.isdecimal() and int(length[:30]) > MAX_BODY_BYTES:
             self._refuse(f"the body has {length} bytes, more than {MAX_BODY_BYTES}")
 
     def _keep_headers(self, connection: HTTP1Connection) -> None:
@@ -360,10 +360,6 @@ def raw_headers(data: bytes) -> tuple[tuple[str, str], ...]:
     text = data.decode("utf-8", "replace").lstrip("\r\n")
     lines = [line.partition(":") for line in text.splitlines()[1:]]
     return tuple((name, value.strip(" \t")) for name, colon, value in lines if colon)
-
-
-def _is_chunked(headers: HTTPHeaders) -> bool:
-    return headers.get("Transfer-Encoding", "").lower() == "chunked"
 
 
 def path_of(target: str) -> str:

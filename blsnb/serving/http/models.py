@@ -105,19 +105,15 @@ class HttpRepository:
 
     def index(self, request: HttpRequest, repository: str) -> HttpResponse:
         """Return the rows of the index; all repositories have the same one."""
-        ready = False
         document = self._parse(request.body)
-        if json_values.has(document, "ready"):
-            ready = self._ready(document["ready"])
-        return json_response(index_rows(self._parts, ready=ready))
-
-    def _ready(self, value: Json) -> bool:
+        value = document["ready"] if json_values.has(document, "ready") else False
         try:
-            return json_values.as_boolean(value)
+            ready = json_values.as_boolean(value)
         except RequestError as error:
             if not has("index_ready_type", self._rules.release):
                 raise
             raise RequestError(error.message) from None
+        return json_response(index_rows(self._parts, ready=ready))
 
     def load(self, request: HttpRequest, repository: str, model: str) -> HttpResponse:
         """Load a model, perhaps with another configuration or other files."""
