@@ -98,8 +98,6 @@ def spelled(options: Mapping[str, Any]) -> str:
 
 PLAIN = RequestFields()
 """The fields of most requests."""
-RESERVED = ("sequence_id", "sequence_start", "sequence_end", "priority", "timeout")
-"""Names of parameters that Triton's HTTP and gRPC protocols reserve for fields."""
 
 
 def received_fields(
@@ -110,7 +108,7 @@ def received_fields(
     Parameters
     ----------
     reserved
-        The client's `RESERVED` parameters.
+        Those of the client's parameters that are fields; see `RequestFields.reserved`.
     custom
         Its other parameters.
     """

@@ -14,7 +14,6 @@ import blsnb
 from blsnb.errors import InputError
 from blsnb.request_fields import (
     PLAIN,
-    RESERVED,
     RequestFields,
     RequestOptions,
     check_request,
@@ -187,7 +186,6 @@ def test_network_clients_send_some_fields_as_parameters():
         "timeout": 5,
         "priority": 1,
     } == EVERY.reserved
-    assert {*EVERY.reserved} == {*RESERVED}
     assert PLAIN == received_fields(-1, "", {}, {})
 
 

@@ -74,8 +74,6 @@ def spans_of(trace: Trace, clock: ClockReading, *, tensors: bool = False) -> lis
 
 
 class _Encoder:
-    """The spans of one trace."""
-
     def __init__(self, trace: Trace, clock: ClockReading, tensors: bool) -> None:
         self._trace = trace
         self._offset_ns = clock.unix_ns - clock.monotonic_ns

@@ -68,7 +68,6 @@ def _trace_of(
 
 
 def _client_trace(message: RequestMessage, outcome: ClientOutcome) -> Trace:
-    """Return a trace with the times of the client."""
     version = message.fields.version
     call = Call(ModelInfo(message.model_name, version, "", "", "model", ""), None, 0)
     call.request_fields = message.fields

@@ -173,7 +173,6 @@ class RecordingFiles:
             view = view[written:]
 
     def _other_bytes(self) -> int:
-        """Return the number of bytes of the other files in the folder."""
         total = -self._size
         with os.scandir(self._folder) as entries:
             for entry in entries:

@@ -60,16 +60,13 @@ class ServingOptions:
             )
         for protocol in ("http", "grpc"):
             name = f"{protocol}_header_forward_pattern"
-            _check_pattern(name, getattr(self, name))
-
-
-def _check_pattern(name: str, pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(
-            f"{name}={pattern!r} is not a regular expression: {error}"
-        ) from None
+            pattern = getattr(self, name)
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(
+                    f"{name}={pattern!r} is not a regular expression: {error}"
+                ) from None
 
 
 def forwarded(pattern: str, headers: Headers) -> Parameters:

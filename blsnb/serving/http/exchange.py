@@ -242,7 +242,6 @@ class HttpExchange(HTTPMessageDelegate):
             self._send_shortage(error)
 
     def _send_shortage(self, error: Exception) -> None:
-        """Respond that a thread or memory is missing."""
         shortage = shortage_of(error)
         assert shortage is not None
         self._send(error_response(shortage.message, shortage.code))

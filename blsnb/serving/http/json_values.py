@@ -11,18 +11,12 @@ from blsnb.serving.http.json_body import Json
 
 T = TypeVar("T")
 D = TypeVar("D")
-_SIGNED = range(-(2**63), 2**63)
 _UNSIGNED = range(2**64)
 
 
 def wrong_type(found: str, expected: str) -> RequestError:
     """Return the error for a value that has another type."""
     return RequestError(f"attempt to access JSON non-{found} as {expected}", "INTERNAL")
-
-
-def is_integer(value: Json) -> bool:
-    """Whether a value is an integer that fits into 64 bits with a sign."""
-    return type(value) is int and value in _SIGNED
 
 
 def is_unsigned(value: Json) -> bool:

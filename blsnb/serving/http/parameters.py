@@ -15,6 +15,7 @@ from blsnb.serving.http import json_values
 from blsnb.serving.http.json_body import Json
 
 _BINARY = "binary_data_output"
+_SIGNED = range(-(2**63), 2**63)
 
 
 def identity(document: Json) -> str:
@@ -79,11 +80,11 @@ def custom(name: str, value: Json) -> Parameter:
     """
     if isinstance(value, str):
         return json_values.as_string(value)
-    if isinstance(value, bool | float) or json_values.is_integer(value):
-        return value  # type: ignore[no-any-return]
+    if isinstance(value, bool | float):
+        return value
     if isinstance(value, int):
         # Triton reads an integer that exceeds 64 bits as a double.
-        return float(value)
+        return value if value in _SIGNED else float(value)
     raise RequestError(
         f"parameter '{name}' has invalid type. It should be either 'int', 'bool', or "
         "'string'."
