@@ -83,6 +83,33 @@ def test_a_rounded_value_is_replaced_by_the_exact_one(there, same):
     assert same is ([third, third] == values(run)[1])
 
 
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        (np.int32([5]), np.int32([6])),
+        (np.float32([0.5]), np.float32([0.5, 0.5])),
+        (np.float32([0.5]), np.float64([0.5])),
+    ],
+)
+def test_a_value_that_no_rounding_explains_stays(there, here):
+    """It is an integer, or has another shape or datatype."""
+
+    def traced(start_ns, value):
+        found = trace(start_ns, 0.5, 0.5)
+        outputs = (to_ref("Y", value, None, 0),)
+        inner = replace(found.spans[1], outputs=outputs)
+        return replace(found, spans=(found.spans[0], inner))
+
+    ours = ImportedRun(traced(9, here))
+    run = real_run(MESSAGE, OUTCOME, [traced(1_500, there)], ours)
+
+    [output] = run.trace.spans[1].outputs
+    assert (there.dtype, there.tolist()) == (
+        output.view().dtype,
+        output.view().tolist(),
+    )
+
+
 def test_an_error_is_added_to_the_trace():
     """A trace file contains no errors."""
     failed = outcome(ClientResponse(failure=ClientFailure("INTERNAL", "oh")))
