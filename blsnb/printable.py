@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 
 # Controls, surrogates, noncharacters, and characters that are invisible or change the
 # writing direction: they could disguise a name or control a terminal.
@@ -33,6 +35,25 @@ def rounded(number: float) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a count and its noun, such as "2 calls"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def in_columns(rows: Sequence[Sequence[str]], texts: int = sys.maxsize) -> list[str]:
+    """Return rows as lines with columns of equal width.
+
+    Parameters
+    ----------
+    texts
+        Number of columns that begin at the left; those after them end at the right.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = (
+            cell.ljust(width) if column < texts else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def _mark(match: re.Match[str]) -> str:

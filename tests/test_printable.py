@@ -19,7 +19,7 @@ from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.metrics.registry import MetricRegistry
 from blsnb.errors import BackendError
 from blsnb.magics import card
-from blsnb.printable import counted, printable, printable_lines
+from blsnb.printable import counted, in_columns, printable, printable_lines
 from blsnb.repository.export import Exported
 from blsnb.repository.serving_readme import readme_text
 
@@ -171,6 +171,15 @@ def test_what_others_name_has_no_controls(server, tmp_path):
     ]
 
     assert [[]] * len(texts) == list(map(controls, texts))
+
+
+def test_rows_become_lines_of_equal_columns():
+    """Texts begin at the left and numbers end at the right; blanks at an end go."""
+    rows = [("model", "n", ""), ("m", "10", "x")]
+
+    assert ["model  n", "m      10  x"] == in_columns(rows)
+    assert ["model   n", "m      10  x"] == in_columns(rows, 1)
+    assert [] == in_columns([])
 
 
 def test_a_count_has_separators_and_the_noun_its_plural():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blsnb.benchmark.samples import LoadRow, failures
-from blsnb.printable import counted, printable, rounded
+from blsnb.printable import counted, in_columns, printable, rounded
 from blsnb.views.format import time
 
 _HEAD = ("clients", "requests/s", "p50", "p90", "p95", "p99")
@@ -67,13 +67,7 @@ class Bench:
 
     def __str__(self) -> str:
         head, rows = self.table()
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        lines = (
-            "  ".join(
-                cell.rjust(width) for cell, width in zip(row, widths, strict=True)
-            )
-            for row in (head, *rows)
-        )
+        lines = in_columns([head, *rows], texts=0)
         return "\n".join(map(printable, [self.caption, *lines, *self.errors]))
 
     @property

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.printable import printable_lines
+from blsnb.printable import in_columns, printable_lines
 from blsnb.repository.status import ModelStatus
 
 if TYPE_CHECKING:
@@ -242,12 +242,7 @@ def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:
         for row in rows
     )
     page = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in (head, *rows)
-    )
-    plain = printable_lines("\n".join(map(str.rstrip, lines)))
+    plain = printable_lines("\n".join(in_columns([head, *rows])))
     return {"text/html": page, "text/plain": plain}
 
 

@@ -24,7 +24,7 @@ from blsnb.planning.simulation.simulation import (
     SimulatedModel,
     Simulation,
 )
-from blsnb.printable import counted, printable, rounded
+from blsnb.printable import counted, in_columns, printable, rounded
 from blsnb.views.format import time
 
 HERE, TRITON = "here", "triton"
@@ -247,9 +247,7 @@ class Calibration:
         )
 
     def __str__(self) -> str:
-        rows = [_HEAD, *self._rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        lines = in_columns([_HEAD, *self._rows()])
         head = (
             f"{self.model_name}, observed for {WORLDS[self.world]} on "
             f"{self.cores:.3g} processors"

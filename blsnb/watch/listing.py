@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from blsnb.otlp.assembly import Outline
-from blsnb.printable import printable
+from blsnb.printable import counted, in_columns, printable
 from blsnb.views.format import time as spelled
 
 RATE_S = 10.0
@@ -48,8 +48,7 @@ class Listing(NamedTuple):
     slowest: Outline | None
 
     def __str__(self) -> str:
-        count = len(self.requests)
-        parts = [f"{count:,} request{'' if count == 1 else 's'}"]
+        parts = [counted(len(self.requests), "request")]
         if not math.isnan(self.per_second):
             parts.append(f"{self.per_second:.3g} requests/s")
         if self.errors:
@@ -106,17 +105,7 @@ def cells(outline: Outline) -> tuple[str, ...]:
 
 def table(requests: Sequence[Outline], head: bool = True) -> list[str]:
     """Return requests as lines of equal columns."""
-    lines = [*([HEAD] if head else []), *map(cells, requests)]
-    if not lines:
-        return []
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if column < _TEXTS else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
+    return in_columns([*([HEAD] if head else []), *map(cells, requests)], _TEXTS)
 
 
 def _shortened(text: str) -> str:

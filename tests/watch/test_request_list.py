@@ -13,6 +13,7 @@ from spans import JSON, message, model_span, request
 from blsnb.errors import TraceError
 from blsnb.otlp.decoding import decode
 from blsnb.views.live.request_list import MAX_ROWS
+from blsnb.watch import watch as module
 from blsnb.watch.receiver import Receiver
 from blsnb.watch.store import SpanStore
 from blsnb.watch.watch import BATCH_DELAY_MS, Watch, server_flags
@@ -148,6 +149,24 @@ def test_a_click_opens_the_request_that_was_clicked(watch, store):
 
     [output] = widget._output.outputs
     assert "first" in output["data"]["text/plain"]
+
+
+def test_a_refresh_that_fails_is_logged_and_followed_by_the_next(
+    watch, monkeypatch, caplog
+):
+    """The list stays live."""
+    monkeypatch.setattr(module, "INTERVAL_S", 0.001)
+    refreshed = []
+
+    def fail():
+        refreshed.append(True)
+        raise RuntimeError("no widget")
+
+    watch.on_change(fail)
+
+    assert waiting.until(lambda: len(refreshed) > 1)
+    assert "the list of requests could not be refreshed" in caplog.messages
+    assert "RuntimeError: no widget" in caplog.text
 
 
 def test_tab_reaches_the_rows_of_a_stopped_list_from_top_to_bottom(watch, store):

@@ -17,10 +17,10 @@ from blsnb.benchmark.measure import closed_row, open_row
 from blsnb.benchmark.samples import LoadRow, failures
 from blsnb.planning.calibration import WORLDS
 from blsnb.planning.plans.outcome import ComparedConfigurations
-from blsnb.planning.plans.plan_text import aligned, estimate
+from blsnb.planning.plans.plan_text import estimate
 from blsnb.planning.simulation.loads import open_loop
 from blsnb.planning.slowness_meter import Costs, joined, metered, speed_remarks
-from blsnb.printable import counted, printable
+from blsnb.printable import counted, in_columns, printable
 from blsnb.views.format import time
 
 _HEAD = ("rate", "", "predicted", "measured", "difference", "measurements")
@@ -82,7 +82,9 @@ class Check:
         return printable(f"<Check of {self.plan.model_name}: {', '.join(texts)}>")
 
     def __str__(self) -> str:
-        lines = [self.caption, *aligned(*self.table()), *self.remarks, *self.errors]
+        head, rows = self.table()
+        cells = in_columns([head, *rows])
+        lines = [self.caption, *cells, *self.remarks, *self.errors]
         return "\n".join(map(printable, lines))
 
     @property

@@ -12,7 +12,7 @@ from blsnb.planning.options import Setting
 from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.request_mix import load_findings
 from blsnb.planning.search import Judged
-from blsnb.printable import counted, rounded
+from blsnb.printable import counted, in_columns, rounded
 from blsnb.views.format import time
 
 _HEAD = ("configuration", "instances", "p50", "p99", "answered/s", "busiest", "holds")
@@ -29,18 +29,8 @@ def line(plan: ComparedConfigurations) -> str:
 
 def lines(plan: ComparedConfigurations) -> list[str]:
     """Return a plan as lines."""
-    return [caption(plan), *aligned(*table(plan)), *findings(plan)]
-
-
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table as lines with columns of equal width."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in (head, *rows)
-    ]
+    head, rows = table(plan)
+    return [caption(plan), *in_columns([head, *rows]), *findings(plan)]
 
 
 def estimate(us: float, error: float) -> str:

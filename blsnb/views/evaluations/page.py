@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from blsnb.printable import printable
+from blsnb.printable import in_columns, printable
 from blsnb.views.evaluations.histogram import Distribution, histogram
 from blsnb.views.format import cut
 
@@ -112,13 +112,8 @@ def grid(table: Table) -> str:
 
 def aligned(table: Table) -> tuple[str, list[str]]:
     """Return the head and the rows of a table as lines with aligned columns."""
-    cells = [table.head, *_cut(table.rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in cells
-    ]
-    return lines[0].rstrip(), [line.rstrip() for line in lines[1:]]
+    head, *lines = in_columns([table.head, *_cut(table.rows)])
+    return head, lines
 
 
 def _figure(distribution: Distribution) -> str:

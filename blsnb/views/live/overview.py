@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import Any, NamedTuple
 
-from blsnb.printable import printable
+from blsnb.printable import in_columns, printable
 from blsnb.views.format import time
 
 _DASH = "-"
@@ -97,9 +97,7 @@ class Overview(NamedTuple):
     ended: bool = False
 
     def __str__(self) -> str:
-        lines = [HEAD, *map(_line, self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = (_padded(line, widths) for line in lines)
+        table = in_columns([HEAD, *map(_line, self.rows)], _TEXTS)
         return "\n".join([printable(self.caption), *table])
 
     @property
@@ -162,14 +160,6 @@ def _line(row: ModelRow) -> tuple[str, ...]:
         f"{row.requests:,}",
         f"{row.failed:,}",
     )
-
-
-def _padded(line: tuple[str, ...], widths: list[int]) -> str:
-    cells = (
-        cell.ljust(width) if column < _TEXTS else cell.rjust(width)
-        for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-    )
-    return "  ".join(cells).rstrip()
 
 
 def _cells(line: tuple[str, ...]) -> str:
