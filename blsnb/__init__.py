@@ -87,27 +87,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Response": "blsnb.results.response",
-    "Run": "blsnb.results.run",
-    "Server": "blsnb.inference_server",
-    "async_infer": "blsnb.magics.default_requests",
-    "bench": "blsnb.magics.default_requests",
-    "plan": "blsnb.magics.default_requests",
-    "evaluate": "blsnb.magics.default_requests",
-    "infer": "blsnb.magics.default_requests",
-    "load_ipython_extension": "blsnb.magics.extension",
-    "load_recording": "blsnb.recorder.loaded_recording",
-    "load_run": "blsnb.results.loaded_run",
-    "load_trace": "blsnb.results.loaded_run",
-    "server": "blsnb.magics.default_server",
-    "stream": "blsnb.magics.default_requests",
-    "unload_ipython_extension": "blsnb.magics.extension",
+    "blsnb.inference_server": "Server",
+    "blsnb.magics.default_requests": "async_infer bench evaluate infer plan stream",
+    "blsnb.magics.default_server": "server",
+    "blsnb.magics.extension": "load_ipython_extension unload_ipython_extension",
+    "blsnb.recorder.loaded_recording": "load_recording",
+    "blsnb.results.loaded_run": "load_run load_trace",
+    "blsnb.results.response": "Response",
+    "blsnb.results.run": "Run",
 }
+"""Names that are imported at their first use, by module."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a name on first use: importing blsnb stays fast."""
-    home = _HOMES.get(name)
+    home = next((each for each in _HOMES if name in _HOMES[each].split()), None)
     if home is None:
         raise AttributeError(f"module 'blsnb' has no attribute {name!r}")
     import gc

@@ -151,12 +151,8 @@ class ModelLoadError(BlsnbError):
         self.reasons = reasons
 
     def _text(self) -> str:
-        parts = [self.message]
-        if self.reason and self.reason not in self.message:
-            parts.append(self.reason)
-        if self.advice:
-            parts.append(self.advice)
-        return "\n\n".join(parts)
+        reason = "" if self.reason in self.message else self.reason
+        return "\n\n".join(filter(None, (self.message, reason, self.advice)))
 
 
 class ModelConfigError(BlsnbError):

@@ -225,8 +225,7 @@ _PROFILING = ("infer", "async_infer", "stream", "async_stream")
 
 @functools.cache
 def _entries() -> str:
-    text = inspect.cleandoc(RequestOptions.__doc__ or "").partition("----\n")[2]
-    return f"{text}\n"
+    return inspect.cleandoc(RequestOptions.__doc__ or "").partition("----\n")[2] + "\n"
 
 
 def plain_options(options: RequestOptions) -> RequestOptions:

@@ -39,8 +39,8 @@ def test_a_file_is_not_completed_without_what_its_thread_failed_to_write(tmp_pat
     assert b"DONE" not in file.read_bytes()
 
 
-def test_a_run_has_the_number_of_its_execution(tmp_path):
-    """Requests that were executed together have the same one."""
+def test_a_run_has_its_model_and_the_number_of_its_execution(tmp_path):
+    """Requests that were executed together have the same number."""
     executions = []
     files = RecordingFiles(RecorderSettings(str(tmp_path)), PROCESS, {}, pytest.fail)
     for size in (2, 1):
@@ -50,8 +50,10 @@ def test_a_run_has_the_number_of_its_execution(tmp_path):
         executions.append(RecordedExecution(calls, True))
         files.add(executions[-1])
     files.close()
-    found = [run.trace.spans[0] for run in load_recording(tmp_path)]
+    recording = load_recording(tmp_path)
+    found = [run.trace.spans[0] for run in recording]
 
+    assert ["m"] * 3 == [run.model_name for run in recording]
     batch, alone = (each.number for each in executions)
     assert [(batch, 2), (batch, 2), (alone, 1)] == [
         (each.execution, each.batch) for each in found

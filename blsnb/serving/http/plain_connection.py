@@ -209,7 +209,8 @@ class PlainConnection:
         except BlockingIOError:
             return None
         except BaseException:
-            _log.exception("%s failed", self._request.path)
+            # The connection was idle: it has no request yet.
+            _log.exception("%s failed", self._path)
             return self.close
         return self.respond_shared() if step is None else step
 

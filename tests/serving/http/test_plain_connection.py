@@ -21,9 +21,11 @@ from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.connections.plain_head import MAX_BODY_BYTES
 from blsnb.serving.http.endpoint import HttpEndpoint
 from blsnb.serving.http.exchange import PortState
+from blsnb.serving.http.plain_connection import PlainConnection
 
 from .over_http import BODY, SLEEPER, WAIT_S, head
 
+PATH = "/v2/models/double/infer"
 AHEAD = 800
 """Requests sent ahead: more than calls that Python nests."""
 LARGE = 1 << 25
@@ -111,20 +113,56 @@ def test_requests_sent_ahead_are_refused_one_by_one(
     assert AHEAD == found.count(b"HTTP/1.1 503 ")
 
 
+@pytest.mark.parametrize("shared", [False, True])
 def test_a_fault_ends_the_connection(
-    http_served: Any, monkeypatch: pytest.MonkeyPatch
+    http_served: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    shared: bool,
 ) -> None:
-    """Its client gets the end at once, and no request counts as running."""
+    """Its client gets the end at once, no request counts as running, and it is logged.
+
+    The thread may be one that serves other connections, too.
+    """
 
     def failing(response: object) -> bytes:
         raise MemoryError
 
     monkeypatch.setattr("blsnb.serving.http.plain_connection._head_of", failing)
+    monkeypatch.setattr(PlainConnection, "_is_shared", lambda *_: shared)
     with http_served.connect() as client:
         client.sendall(head(0))
 
         assert b"" == all_of(client)
     assert until(lambda: not http_served.end.state.responding)
+    assert [f"{PATH} failed"] == caplog.messages
+
+
+def test_a_fault_before_a_shared_request_is_logged_with_its_path(
+    http_served: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its client gets the end at once."""
+    taken = []
+    take = PlainConnection._take_request
+
+    def failing(connection: PlainConnection) -> None:
+        taken.append(True)
+        if len(taken) > 1:
+            raise MemoryError
+        take(connection)
+
+    monkeypatch.setattr("blsnb.serving.http.connections.shared_thread._LINGER_S", 1.0)
+    monkeypatch.setattr(PlainConnection, "_is_shared", lambda *_: True)
+    monkeypatch.setattr(PlainConnection, "_take_request", failing)
+    with http_served.connect() as client:
+        client.sendall(head(0))
+        received(client, b"}", 1)
+        client.sendall(head(0))
+
+        assert b"" == all_of(client)
+    assert [f"{PATH} failed"] == caplog.messages
 
 
 def test_an_idle_connection_keeps_no_body(http_served: Any) -> None:
