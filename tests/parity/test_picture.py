@@ -87,6 +87,11 @@ def described(figure) -> Iterator[str]:
             )
 
 
+def test_a_page_without_a_case_has_no_calls():
+    """Its table is empty."""
+    assert page.html(parity()).endswith("<tbody></tbody></table></details>")
+
+
 def test_the_picture_is_the_reviewed_one():
     """``BLSNB_WRITE_GOLDEN=1`` writes the file anew."""
     streams = [outcome(*[[n, n + add] for n in range(9)]) for add in (0, 1)]
