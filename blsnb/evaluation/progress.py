@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from blsnb.printable import rounded
+from blsnb.printable import counted, rounded
 
 _SILENT_S = 0.5
 """Seconds before progress is shown: shorter evaluations show only their result."""
@@ -44,8 +44,9 @@ class Progress(NamedTuple):
         """Rows, rate, time left and failures, in a line."""
         executed = self.done - self.stored
         rate = executed / self.elapsed_s if self.elapsed_s > 0 else 0.0
-        total = "" if self.total is None else f" of {self.total:,}"
-        said = [f"{self.done:,}{total} rows", f"{rounded(rate)}/s"]
+        rows = counted(self.done if self.total is None else self.total, "row")
+        of = "" if self.total is None else f"{self.done:,} of "
+        said = [f"{of}{rows}", f"{rounded(rate)}/s"]
         if self.total and rate and self.done < self.total:
             said.append(f"{_duration((self.total - self.done) / rate)} left")
         if self.failed:

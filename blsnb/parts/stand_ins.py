@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 class ModelStandIns:
     """Replaces models by stand-ins, and reloads the models afterwards."""
 
-    def __init__(
-        self,
-        models: Models,
-    ) -> None:
+    def __init__(self, models: Models) -> None:
         self._models = models
 
     def load(
@@ -81,7 +78,6 @@ class ModelStandIns:
     @contextlib.contextmanager
     def loaded(self, name: str, **how: Any) -> Iterator[ModelStatus]:
         """Load a stand-in while a block runs; see `Server.standing_in`."""
-        check_text(name=name)
         before = self._models.control.standins.get(name)
         served = self._models.engine.catalog.config(name) is not None
         status = self.load(name, **how)

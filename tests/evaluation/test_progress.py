@@ -17,6 +17,8 @@ from blsnb.evaluation.progress import Displays, Progress, ShownProgress, Termina
         (Progress(0, 0, 10, 0.0), "0 of 10 rows, 0/s"),
         (Progress(0, 0, 0, 1.0), "0 of 0 rows, 0/s"),
         (Progress(5, 0, None, 2.0), "5 rows, 2.5/s"),
+        (Progress(1, 0, None, 2.0), "1 row, 0.5/s"),
+        (Progress(1, 0, 1, 2.0), "1 of 1 row, 0.5/s"),
         (
             Progress(1200, 2, 10_000, 1.0),
             "1,200 of 10,000 rows, 1,200/s, 7 s left, 2 failed",
