@@ -185,7 +185,7 @@ class Folders:
             if why := self._why_in_no_folder(name):
                 raise RepositoryError(why)
         for name in self._models.repository.names() if names is None else ():
-            if derivations.get(name) is None and self._is_private(name):
+            if self._is_from_cell(name):
                 notes.append(f"{self._why_in_no_folder(name)}; it was left out")
         found = []
         for name in derivations.names() if names is None else dict.fromkeys(names):
@@ -195,16 +195,17 @@ class Folders:
                 found.append(ChangedModel(name, cell, derived, edits))
         return found, notes
 
-    def _is_private(self, name: str) -> bool:
-        return self._models.repository.private(name).path.is_dir()
+    def _is_from_cell(self, name: str) -> bool:
+        """Whether a model comes from a cell, and from no imported folder."""
+        repository = self._models.repository
+        is_private = repository.private(name).path.is_dir()
+        return is_private and repository.derivations.get(name) is None
 
     def _why_in_no_folder(self, name: str) -> str:
         """Return why a model cannot be compared with a folder; empty if it can."""
         if self._models.repository.directory(name) is None:
             return self._models.repository.why_none(name)[0]
-        if not self._is_private(name):
-            return ""
-        if self._models.repository.derivations.get(name) is not None:
+        if not self._is_from_cell(name):
             return ""
         return (
             f"{name}: it comes from a cell, not from an imported folder: write it to "
@@ -242,7 +243,10 @@ class Folders:
                 texts=texts,
                 deployment=deployment,
             )
-            return export.write(chosen, left_out)
+            exported = export.write(chosen, left_out)
+            own = filter(self._is_from_cell, exported.models)
+            self._following.note_exported(path.resolve(), {*own})
+            return exported
 
     def export_as_served(
         self, folder: Path, names: Sequence[str] | None = None

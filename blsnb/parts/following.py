@@ -276,6 +276,14 @@ class Following:
             files = (followed_folder.scan.read() or {}).get(name, {})
             followed_folder.follower.note_written(name, files, paths)
 
+    def note_exported(self, root: Path, names: Collection[str]) -> None:
+        """Note that blsnb wrote whole models into a folder, where none needs a load."""
+        folder = self._folders.get(root)
+        if folder is not None:
+            files = folder.scan.read() or {}
+            for name in files.keys() & names:
+                folder.follower.note_load(name, files[name], files[name], True)
+
     def _loaded(self, name: str) -> bool:
         control = self._models.control
         return self._tried(name, lambda: control.bring_up(name, always=True))

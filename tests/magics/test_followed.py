@@ -286,3 +286,15 @@ def test_without_a_notebook_the_log_says_what_was_loaded(tmp_path):
     assert (
         "double did not load after a change: Internal: ZeroDivisionError" in texts[-1]
     )
+
+
+def test_an_export_into_a_followed_folder_is_no_save_of_the_user(repository):
+    """The next cells say nothing of it; a later save there is reported."""
+    root, _, notebook = repository
+    notebook.run(DOUBLE.replace("double", "twice"))
+    notebook.run(f"%triton export {root} twice")
+    assert [] == notebook.run("pass").texts + notebook.run("pass").texts
+
+    by_truncation(root / "twice" / "1" / "model.py", times(3))
+    [said] = notebook.run("pass").texts
+    assert f"⚠ twice was saved in {root}, but a cell's own text serves" == said
