@@ -12,6 +12,7 @@ import threading
 import types
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 from blsnb.debugger import one_shot
 from blsnb.debugger.process_debugger import Place, ProcessDebugger, Stop, attached
@@ -23,8 +24,6 @@ from blsnb.trace.events import Call
 _INTO = ("stepIn",)
 _BACK = ("stepOut", "next", "stepIn")
 _CALLS = frozenset({"exec", "async_exec"})
-_MAX_PARENTS = 100
-"""Maximum number of stepped parents that are remembered."""
 
 
 class DebuggerSteps:
@@ -38,10 +37,11 @@ class DebuggerSteps:
         """Frame of the parent whose step ends in a child."""
         self._statement = range(0)
         """Lines of the statement at which this step began."""
-        self._parents: dict[int, types.FrameType] = {}
-        """Frames of parents from which a step began, by the number of the child's
-        execution."""
-        self._began: dict[int, Execution] = {}
+        # Executions and frames have the tensors of their requests.
+        self._parents: WeakKeyDictionary[Execution, types.FrameType]
+        self._parents = WeakKeyDictionary()
+        """Frames of parents from which a step began, by the child's execution."""
+        self._began: dict[int, ref[Execution]] = {}
         """Execution in which each thread's step began, by the thread's number."""
 
     def request(self, command: str) -> str:
@@ -84,7 +84,7 @@ class DebuggerSteps:
             return False
         if frame is stepped:
             return frame.f_lineno in self._statement
-        return frame.f_back is stepped and _is_nested(frame)
+        return frame.f_back is stepped and frame.f_code.co_name.startswith("<")
 
     def has_ended(self, stop: Stop) -> bool:
         """Whether a stop ends a step that left its request by the end.
@@ -93,9 +93,11 @@ class DebuggerSteps:
         """
         began = self._began.get(threading.get_ident())
         execution = execution_of(stop.frame)
-        if began is None or execution is None or execution is began:
+        if began is None or execution is None or not stop.is_step:
             return False
-        return stop.is_step and not _is_child(execution, began)
+        parent = began()
+        is_left = parent is None or not _is_child(execution, parent)
+        return is_left and execution is not parent
 
     def resumed(self, frame: types.FrameType) -> None:
         """Continue the requested step of a thread that was stopped in a frame."""
@@ -117,13 +119,13 @@ class DebuggerSteps:
     def _note_step(self, command: str, execution: Execution | None) -> None:
         thread = threading.get_ident()
         if command in _BACK and execution is not None:
-            self._began[thread] = execution
+            self._began[thread] = ref(execution)
         else:
             self._began.pop(thread, None)
 
     def _step_out(self, debugger: ProcessDebugger, execution: Execution) -> bool:
         """Stop where the parent continues; return whether it has one."""
-        parent = self._parents.get(execution.number)
+        parent = self._parents.get(execution)
         if parent is not None:
             places = _lines_of(parent.f_code)
             one_shot.arm(debugger, places, lambda at: at is parent)
@@ -146,9 +148,7 @@ class DebuggerSteps:
             found = execution_of(frame)
             if found is None or not _is_child(found, execution):
                 return False
-            while len(self._parents) >= _MAX_PARENTS:
-                self._parents.pop(next(iter(self._parents)))
-            self._parents[found.number] = parent
+            self._parents[found] = parent
             return True
 
         one_shot.arm(debugger, first_lines(), is_child)
@@ -209,10 +209,6 @@ def statement_at(frame: types.FrameType) -> range:
     positions = [each for each in code.co_positions() if each[0] == line]
     end = max((last or line for _, last, _, _ in positions), default=line)
     return range(line, end + 1)
-
-
-def _is_nested(frame: types.FrameType) -> bool:
-    return frame.f_code.co_name.startswith("<")
 
 
 def _names_call(value: object) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -20,11 +22,17 @@ class Call:
         self.instance = ""
 
 
+class Executed:
+    """An execution of one call."""
+
+    def __init__(self, call):
+        self.inflight = SimpleNamespace(call=call)
+        self.inflights = [self.inflight]
+
+
 def execution(parent=None):
     """Return an execution whose only call another execution has made."""
-    caller = None if parent is None else parent.inflights[0].call
-    inflight = SimpleNamespace(call=Call(caller))
-    return SimpleNamespace(number=1, inflight=inflight, inflights=[inflight])
+    return Executed(Call(None if parent is None else parent.inflight.call))
 
 
 def stop(*, is_step: bool) -> Stop:
@@ -37,9 +45,11 @@ def steps(monkeypatch):
     """Steps of one thread, whose step began in the execution `running`."""
     current = DebuggerSteps()
     monkeypatch.setattr(module, "attached", lambda: None)
+    running = [None]
+    monkeypatch.setattr(module, "execution_of", lambda frame: running[0])
 
     def run(found, command=""):
-        monkeypatch.setattr(module, "execution_of", lambda frame: found)
+        running[0] = found
         if command:
             at = stop(is_step=False)
             current.stopped(at)
@@ -79,3 +89,16 @@ def test_without_a_step_nothing_has_ended(steps):
     steps.run(execution(), "continue")
     steps.run(execution())
     assert steps.has_ended(stop(is_step=True)) is False
+
+
+def test_a_step_keeps_no_execution(steps):
+    """It has the tensors of its requests; the step of one that is gone has ended."""
+    began = execution()
+    steps.run(began, "next")
+    freed = weakref.ref(began)
+    del began
+    steps.run(execution())
+    gc.collect()
+
+    assert freed() is None
+    assert steps.has_ended(stop(is_step=True)) is True

@@ -286,6 +286,7 @@ class Execution:
     """
 
     __slots__ = (
+        "__weakref__",
         "blocked_on",
         "hook_thread_id",
         "inflight",
