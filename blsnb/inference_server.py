@@ -644,7 +644,7 @@ class Server:
     @property
     def watched(self) -> list[str]:
         """Names of the models that are watched, sorted."""
-        return self._parts.folders.watched
+        return self._parts.changed_files.watched()
 
     def import_repository(
         self,
@@ -904,7 +904,7 @@ class Server:
         It has ``nv_inference_*`` of every ready model, in microseconds, and the metrics
         of ``pb_utils.MetricFamily``.
         """
-        return self._parts.measurements.metrics()
+        return self._parts.engine.metrics_text()
 
     def monitor(self) -> Monitor:
         """Return the live view of this server: the same object until it is closed.

@@ -47,7 +47,10 @@ class AdapterGuard:
         if self._socket is None:
             self._join()
         else:
-            self._discard_reports(self._socket)
+            # Its reports are not read.
+            with contextlib.suppress(OSError):
+                while self._socket.recv(_CHUNK_BYTES):
+                    pass
         self._connect_kernel()
 
     def _join(self) -> None:
@@ -63,12 +66,6 @@ class AdapterGuard:
                 joined.close()
                 raise
             self._socket = joined
-
-    @staticmethod
-    def _discard_reports(joined: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while joined.recv(_CHUNK_BYTES):
-                pass
 
 
 def register(shell: Any) -> Callable[[], None]:

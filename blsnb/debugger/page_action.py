@@ -37,11 +37,6 @@ class Replayable(Protocol):
 def debug_call(main: MainThread, run: Callable[[], Replayable], call: int) -> str:
     """Execute a call again, with a stop in its ``execute``; return what differs.
 
-    Parameters
-    ----------
-    run
-        Returns the run of the call.
-
     Raises
     ------
     QueryError

@@ -84,13 +84,7 @@ class MappedLines(NamedTuple):
 
 
 class ProcessDebugger:
-    """The attached debugger.
-
-    Parameters
-    ----------
-    py_db
-        The debugger of pydevd.
-    """
+    """The attached debugger of pydevd."""
 
     def __init__(self, py_db: Any) -> None:
         self.py_db = py_db

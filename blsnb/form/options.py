@@ -11,12 +11,7 @@ import ipywidgets
 
 from blsnb.errors import InputError
 from blsnb.form.value import FieldError
-from blsnb.request_fields import (
-    Parameter,
-    RequestOptions,
-    check_request,
-    fields_of,
-)
+from blsnb.request_fields import Parameter, RequestOptions, check_request, fields_of
 
 _LEFT_OUT = ("client_timeout_s", "show")
 """Options that the form decides itself."""

@@ -95,10 +95,7 @@ def request_code(
 
 
 def _call(
-    function: str,
-    model_name: str,
-    values: Mapping[str, Value],
-    options: RequestOptions,
+    function: str, model_name: str, values: Mapping[str, Value], options: RequestOptions
 ) -> str:
     inputs = [f"{name!r}: {value.code}" for name, value in values.items()]
     named = [f"{name}={value!r}" for name, value in options.items()]

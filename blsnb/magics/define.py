@@ -184,10 +184,13 @@ class DefineMagics(Magics):
         quiet: bool = False,
     ) -> None:
         """Write files and load the model; show its card, or that of the old version."""
+        # Deferred: loading the extension must not import traces.
+        from blsnb.trace.events import Origin
+
         place = self._cells.here(cell)
         path = self._path(name, main)
         models = parts_of(default.server()).models
-        models.note_origin(cell, place.cell, place.offset)
+        models.control.origins[cell] = Origin(place.cell, place.offset)
         try:
             status = models.change(name, files, lambda: self._begin_load(path, place))
         except (BlsnbError, RequestInterrupted) as error:

@@ -21,15 +21,7 @@ _CALLERS = 32
 
 
 class AsyncRequests:
-    """Runs client requests on its own threads, not on the event loop's.
-
-    Parameters
-    ----------
-    requests
-        The requests.
-    lifetime
-        Lifetime of the server.
-    """
+    """Runs client requests on its own threads, not on the event loop's."""
 
     def __init__(self, requests: ClientRequests, lifetime: ServerLifetime) -> None:
         self._requests = requests

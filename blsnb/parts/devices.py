@@ -67,14 +67,10 @@ class Devices:
 
     @property
     def reason(self) -> str:
-        """Why this runtime was chosen."""
-        return self._chosen.reason
-
-    @property
-    def hostile_seed(self) -> int | None:
-        """The seed of hostile placement; None without it."""
+        """Why this runtime was chosen, and the seed of hostile placement."""
         hostile = self._placements.hostile
-        return None if hostile is None else hostile.seed
+        seed = "" if hostile is None else f"; hostile placement, seed {hostile.seed}"
+        return f"{self._chosen.reason}{seed}"
 
     def use(self, runtime: str | Runtime) -> dict[str, ModelLoadError | None]:
         """Change the runtime and reload the models; see `Server.use_runtime`."""

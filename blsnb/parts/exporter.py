@@ -93,15 +93,6 @@ class Exporter:
     A request only appends its run to a queue of limited length. Without a Collector
     the oldest runs and spans are dropped and counted.
 
-    Parameters
-    ----------
-    recorder
-        Records the runs.
-    url
-        Where the Collector receives spans.
-    sampler
-        Decides which runs are sent.
-
     Raises
     ------
     ValueError

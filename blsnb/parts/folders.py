@@ -30,11 +30,7 @@ _HIDDEN = "a model of this name was defined here and hides the one that was impo
 class Folders:
     """Imports, exports and watches folders of models."""
 
-    def __init__(
-        self,
-        models: Models,
-        following: Following,
-    ) -> None:
+    def __init__(self, models: Models, following: Following) -> None:
         self._models = models
         self._following = following
 
@@ -49,11 +45,6 @@ class Folders:
         """Stop watching a model, if it is watched."""
         check_text(name=name)
         self._models.changed_files.unwatch(name)
-
-    @property
-    def watched(self) -> list[str]:
-        """Sorted names of the models that are watched."""
-        return self._models.changed_files.watched()
 
     def load_changed(self) -> dict[str, ModelLoadError | None]:
         """Reload the models of the private folder whose sources changed.
@@ -72,11 +63,7 @@ class Folders:
             return self._models.changed_files.load_changed(ours)
 
     def import_(
-        self,
-        path: str | Path,
-        names: Sequence[str] | None,
-        *,
-        watch: bool,
+        self, path: str | Path, names: Sequence[str] | None, *, watch: bool
     ) -> list[ModelStatus]:
         """Load the models of a repository on disk, where they are."""
         check_path(path=path)

@@ -65,12 +65,7 @@ class Following:
         Receives notes about models if `report` is None.
     """
 
-    def __init__(
-        self,
-        models: Models,
-        readers: Readers,
-        note: NoteWriter,
-    ) -> None:
+    def __init__(self, models: Models, readers: Readers, note: NoteWriter) -> None:
         self._models = models
         self._readers = readers
         self._note = note

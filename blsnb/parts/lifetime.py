@@ -35,9 +35,6 @@ class ServerLifetime:
         self._closers: dict[Close, None] = {}
         _lifetimes.add(self)
 
-    def __repr__(self) -> str:
-        return f"<ServerLifetime: {'closed' if self.closed else 'open'}>"
-
     @property
     def left_s(self) -> float:
         """Remaining seconds for requests in flight of a server that is closing."""

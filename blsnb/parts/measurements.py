@@ -46,10 +46,6 @@ class Measurements:
         except RequestError as error:
             raise inference_error(error) from None
 
-    def metrics(self) -> str:
-        """Return the metrics page in Prometheus' text format."""
-        return self._engine.metrics_text()
-
     def reading(self) -> Reading:
         """Return the present counters of the server."""
         # Deferred: few servers are monitored.

@@ -18,24 +18,16 @@ from blsnb.engine.loading.changed_files import ChangedFiles
 from blsnb.engine.loading.control import ModelControl
 from blsnb.engine.loading.load_failures import last_line
 from blsnb.engine.loading.model_sources import ConfigOverride
-from blsnb.errors import (
-    ModelLoadError,
-    RepositoryError,
-)
+from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.backend_fields import MODEL_FILENAME
 from blsnb.model.config import ModelConfig
 from blsnb.parts.lifetime import ServerLifetime
 from blsnb.parts.model_reports import ModelReports
 from blsnb.repository.change import FileContent, encoded
-from blsnb.repository.directory import (
-    CONFIG_FILE,
-    MAX_VERSION,
-    version_number,
-)
+from blsnb.repository.directory import CONFIG_FILE, MAX_VERSION, version_number
 from blsnb.repository.repository import ModelRepository
 from blsnb.repository.status import ModelStatus
-from blsnb.trace.events import Origin
 
 
 class Models:
@@ -166,18 +158,6 @@ class Models:
                     catalog.forget(name)
                 raise
             return self.reports.status(name)
-
-    def note_origin(self, source: str, cell: str, offset: int) -> None:
-        """Note the cell of a source that is about to be defined.
-
-        Parameters
-        ----------
-        cell
-            Name of the cell, such as ``"In[12]"``.
-        offset
-            Number of lines of the cell above the source.
-        """
-        self.control.origins[source] = Origin(cell, offset)
 
     def load(
         self,

@@ -17,15 +17,7 @@ from blsnb.tensors.memory import HOST
 
 
 class Readers:
-    """Starts client requests whose responses are read one by one.
-
-    Parameters
-    ----------
-    engine
-        The engine with the models.
-    lifetime
-        Lifetime of the server.
-    """
+    """Starts client requests whose responses are read one by one."""
 
     def __init__(self, engine: Engine, lifetime: ServerLifetime) -> None:
         self._engine = engine
@@ -60,10 +52,7 @@ class Readers:
             raise stopping_refusal(message, served.config.scheduling)
 
     def read(
-        self,
-        message: RequestMessage,
-        begun: Begun | None = None,
-        deadline_ns: int = 0,
+        self, message: RequestMessage, begun: Begun | None = None, deadline_ns: int = 0
     ) -> Reader:
         """Start a network client's request, which may have any number of responses.
 

@@ -133,15 +133,7 @@ def client_request(
 
 
 class ClientRequests:
-    """Runs client requests on an engine, with the responses of Triton's gRPC endpoint.
-
-    Parameters
-    ----------
-    engine
-        The engine with the models.
-    readers
-        Starts requests with any number of responses.
-    """
+    """Runs client requests, with the responses of Triton's gRPC endpoint."""
 
     def __init__(self, engine: Engine, readers: Readers) -> None:
         self._engine = engine
@@ -207,10 +199,7 @@ class ClientRequests:
         return Run(message.model_name, root.record, responses, None, self)
 
     def answer(
-        self,
-        message: RequestMessage,
-        begun: Begun | None = None,
-        deadline_ns: int = 0,
+        self, message: RequestMessage, begun: Begun | None = None, deadline_ns: int = 0
     ) -> Answer:
         """Run a network client's request on this thread; a refusal is returned, too.
 

@@ -6,13 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from blsnb.arguments import (
-    check_callable,
-    check_flags,
-    check_text,
-    check_type,
-    plain,
-)
+from blsnb.arguments import check_callable, check_flags, check_text, check_type, plain
 from blsnb.backends.standin_registry import make_standin
 from blsnb.errors import ModelLoadError
 from blsnb.parts.models import Models

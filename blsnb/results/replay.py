@@ -71,7 +71,8 @@ def execute_again(
     The parameters are those of `Run.replay`, which lists the errors.
     """
     check_flags(debug=debug, lines=lines)
-    span = span_of(trace, _client_call(trace) if call is None else call)
+    client_call = trace.spans[0].id if trace.spans else 0
+    span = span_of(trace, client_call if call is None else call)
     request = request_of(trace, span)
     if replayer is None:
         raise TraceError(
@@ -79,21 +80,15 @@ def execute_again(
             "call, such as run.replay(0, server=blsnb.server())"
         )
     execute = replayer.replay_lines if lines else replayer.replay
-    with _stopping(request) if debug else contextlib.nullcontext():
+    stops: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if debug:
+        # Deferred: a run without a debugger does not import what steps through models.
+        from blsnb.debugger.replays import stopping
+
+        stops = stopping(request)
+    with stops:
         run = execute(request, client_timeout_s)
     return run, part_of(trace, span.index)
-
-
-def _client_call(trace: Trace) -> int:
-    """Return the id of the client request."""
-    return trace.spans[0].id if trace.spans else 0
-
-
-def _stopping(request: RequestMessage) -> contextlib.AbstractContextManager[None]:
-    # Deferred: a run without a debugger does not import what steps through models.
-    from blsnb.debugger.replays import stopping
-
-    return stopping(request)
 
 
 def span_of(trace: Trace, call: int | str | Span) -> Span:

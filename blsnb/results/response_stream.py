@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from blsnb.engine.request.reader import Reader
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import InferenceError
-from blsnb.pb_utils.message import ResponseMessage
 from blsnb.printable import counted, printable
 from blsnb.results.response import Response
 from blsnb.results.run import Run
@@ -93,8 +92,9 @@ class Stream(Iterator[Response]):
             raise
         if message is None:
             raise StopIteration
-        response = _response(message)
-        self._read.add(response, sum([ref.byte_size for ref in message.outputs]))
+        outputs = message.outputs
+        response = Response(outputs, message.error, message.final, message.parameters)
+        self._read.add(response, sum([ref.byte_size for ref in outputs]))
         return response
 
     def cancel(self) -> None:
@@ -107,10 +107,6 @@ class Stream(Iterator[Response]):
         tritonclient: stop_stream(cancel_requests=True)
         """
         self._reader.cancel()
-
-
-def _response(message: ResponseMessage) -> Response:
-    return Response(message.outputs, message.error, message.final, message.parameters)
 
 
 async def async_responses(stream: Stream, workers: Workers) -> AsyncIterator[Response]:

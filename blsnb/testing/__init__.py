@@ -6,28 +6,19 @@ when a test uses a server.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from blsnb.testing.evaluations import EvaluationError
     from blsnb.testing.replays import ReplayError
-    from blsnb.testing.tested_server import TestedServer
+    from blsnb.testing.tested_server import EvaluationError, TestedServer
 
 __all__ = ["EvaluationError", "ReplayError", "TestedServer"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name on first use."""
-    if name == "TestedServer":
-        from blsnb.testing.tested_server import TestedServer
-
-        return TestedServer
-    if name == "ReplayError":
-        from blsnb.testing.replays import ReplayError
-
-        return ReplayError
-    if name == "EvaluationError":
-        from blsnb.testing.evaluations import EvaluationError
-
-        return EvaluationError
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = "replays" if name == "ReplayError" else "tested_server"
+    return getattr(importlib.import_module(f"blsnb.testing.{home}"), name)

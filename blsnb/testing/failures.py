@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,10 +65,10 @@ class Artefacts:
             name = f"{base}-{number}"
         self._names.add(name)
         kept = runs[-_MAX_RUNS:]
-        paths = [
-            run.save(self._folder / f"{name}{suffix}.html")
-            for run, suffix in zip(kept, _suffixes(len(kept)), strict=True)
-        ]
+        paths = []
+        for count, run in enumerate(kept, 1):
+            suffix = f".{count}" if len(kept) > 1 else ""
+            paths.append(run.save(self._folder / f"{name}{suffix}.html"))
         comparison = getattr(error, "comparison", None)
         if comparison is not None:
             path = self._folder / f"{name}.compared.html"
@@ -83,8 +83,3 @@ def _file_name(test: str) -> str:
     if len(name) <= _MAX_NAME and not _NO_NAME.search(parameters):
         return name
     return f"{name[-_MAX_NAME:]}-{zlib.crc32(test.encode()):08x}"
-
-
-def _suffixes(count: int) -> Iterator[str]:
-    """Return the suffix of the name of each run; nothing for a single one."""
-    return iter([""] if count == 1 else [f".{n}" for n in range(1, count + 1)])

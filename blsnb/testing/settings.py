@@ -22,7 +22,7 @@ class FixtureSettings:
     """The server of a test; tests with equal settings can share one."""
 
     repositories: tuple[Path, ...] = ()
-    models: tuple[str, ...] | str = ALL
+    models: tuple[str, ...] = (ALL,)
     share: str = "function"
     """Which tests share the server, as a name of `SCOPES`."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -45,8 +45,8 @@ class FixtureSettings:
     def _startup_models(self, tests: Path) -> tuple[str, ...]:
         from blsnb.repository.repository import models_in
 
-        if self.models != ALL:
-            return tuple(self.models)
+        if self.models != (ALL,):
+            return self.models
         return tuple(
             name
             for root in self.repositories
@@ -97,7 +97,7 @@ def settings_of(
     _check_options(options)
     return FixtureSettings(
         tuple(repositories) if roots is None else _paths(roots, folder),
-        models if models == ALL else _listed(models),
+        (models,) if isinstance(models, str) else tuple(models),
         share,
         options,
     )
@@ -106,10 +106,6 @@ def settings_of(
 def _paths(given: Any, folder: Path) -> tuple[Path, ...]:
     listed = [given] if isinstance(given, str | os.PathLike) else given
     return tuple((folder / path).resolve() for path in listed)
-
-
-def _listed(models: Any) -> tuple[str, ...]:
-    return (models,) if isinstance(models, str) else tuple(models)
 
 
 def _check_options(options: Mapping[str, Any]) -> None:

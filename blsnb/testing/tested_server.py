@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from blsnb.results.comparison import Comparison
 
 
+class EvaluationError(AssertionError):
+    """An evaluation does not reach what a test requires.
+
+    Parameters
+    ----------
+    message
+        What it does not reach, the first failures, and the worst rows.
+    evaluation
+        The evaluation.
+    """
+
+    def __init__(self, message: str, evaluation: Evaluation) -> None:
+        super().__init__(message)
+        self.evaluation = evaluation
+
+
 class TestedServer(Server):
     """The server of the fixture ``triton_server``: a `blsnb.Server` for tests."""
 
@@ -193,8 +209,7 @@ class TestedServer(Server):
             A limit names no metric.
         """
         __tracebackhide__ = True
-        from blsnb.evaluation.verdict import Requirements
-        from blsnb.testing.evaluations import check_evaluation
+        from blsnb.evaluation.verdict import Requirements, report
 
         required = Requirements(at_least or {}, at_most or {}, max_failed)
         required.check(metrics or {})
@@ -202,14 +217,15 @@ class TestedServer(Server):
         evaluation = self.evaluate(
             model_name, self._beside(rows), metrics=metrics, **options
         )
-        check_evaluation(evaluation, required)
+        if shortfalls := required.shortfalls(evaluation):
+            raise EvaluationError(report(evaluation, shortfalls), evaluation)
         return evaluation
 
-    def _beside(self, rows: Any) -> Any:
-        """Return the path of a data set beside the test's file, if it is there."""
-        if isinstance(rows, str | Path) and (self._folder / rows).exists():
-            return self._folder / rows
-        return rows
+    def _beside(self, given: Any) -> Any:
+        """Return a path beside the test's file, if it is there."""
+        if isinstance(given, str | Path) and (self._folder / given).exists():
+            return self._folder / given
+        return given
 
     def _recorded(self, recorded: str | Path | Run) -> tuple[Run, str]:
         __tracebackhide__ = True
@@ -217,12 +233,12 @@ class TestedServer(Server):
 
         if isinstance(recorded, Run):
             return recorded, f"run {recorded.id}"
-        beside = self._folder / recorded
-        path = beside if beside.exists() else Path(recorded)
+        path = Path(self._beside(recorded))
         try:
             return load_run(path), path.name
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"there is no recorded run {beside}, nor {path.absolute()}; "
+                f"there is no recorded run {self._folder / recorded}, nor "
+                f"{path.absolute()}; "
                 "run.save() writes one"
             ) from None

@@ -11,6 +11,7 @@ from blsnb.errors import ModelLoadError
 from blsnb.panel.model_rows import ModelRows
 from blsnb.panel.panel import Panel
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.events import Origin
 
 from .conftest import Page
 
@@ -194,7 +195,7 @@ def test_opening_a_model_names_its_newest_cell(server, page, cells, expected):
     server.define("double", SOURCE, config=SERVES_ALL)
     for version, cell in enumerate(cells, start=1):
         source = f"{SOURCE}# {version}\n"
-        parts_of(server).models.note_origin(source, cell, 1)
+        parts_of(server).control.origins[source] = Origin(cell, 1)
         server.define("double", source, version=version, config=SERVES_ALL)
     page.act("open", model="double")
 

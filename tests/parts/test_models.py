@@ -9,6 +9,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, cell
 
 from blsnb.errors import ModelLoadError, RepositoryError
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.events import Origin
 
 X = {"X": [1.0]}
 
@@ -120,7 +121,7 @@ def test_versions_of_a_model_may_come_from_several_cells(double):
     config = f"{CONFIG} version_policy {{ all {{}} }}"
     for version, name in ((1, "In[4]"), (2, "In[2]"), (3, "In[4]")):
         text = f"{source}# {version}\n"
-        parts_of(double).models.note_origin(text, name, 1)
+        parts_of(double).control.origins[text] = Origin(name, 1)
         double.define("double", text, version=version, config=config)
 
     assert "cell In[4], cell In[2]" == double.model("double").origin

@@ -25,6 +25,7 @@ from cells import CONFIG, DOUBLE, cell
 from blsnb import InferenceError, Server
 from blsnb.errors import ModelLoadError
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.events import Origin
 
 PAGE = 4096
 SETTLED_CYCLES = 1000
@@ -96,7 +97,7 @@ def cycles(count: int) -> dict[str, Any]:
 
 def attempt(server: Server, name: str, source: str, number: int) -> None:
     """Define a model and a caller, as cells do."""
-    parts_of(server).models.note_origin(source, f"In[{number}]", 1)
+    parts_of(server).control.origins[source] = Origin(f"In[{number}]", 1)
     try:
         server.define(name, source, config=CONFIG)
         server.infer(name, X)

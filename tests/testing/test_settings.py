@@ -9,11 +9,11 @@ from blsnb.testing.settings import FixtureSettings, SettingError, settings_of
 
 def test_without_marks_the_options_of_pytest_count(tmp_path):
     """A repository is not required."""
-    assert FixtureSettings((tmp_path,), "*", "class") == settings_of(
+    assert FixtureSettings((tmp_path,), ("*",), "class") == settings_of(
         [], [tmp_path], "class", tmp_path
     )
     assert FixtureSettings() == settings_of([], [], "", tmp_path)
-    assert FixtureSettings((), "*", "function", {}) == FixtureSettings()
+    assert FixtureSettings((), ("*",), "function", {}) == FixtureSettings()
 
 
 def test_the_closest_mark_has_priority(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
@@ -11,9 +9,6 @@ from blsnb.magics.commands.usages import USAGES
 from blsnb.magics.line import Line
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
-
-if TYPE_CHECKING:
-    from blsnb.inference_server import Server
 
 
 def runtime(line: Line) -> None:
@@ -24,7 +19,8 @@ def runtime(line: Line) -> None:
     if words:
         _use(words[0])
     server = default.server()
-    print(f"{server.runtime.name}: {server.runtime.describe()}, since {_why(server)}")
+    why = parts_of(server).devices.reason
+    print(f"{server.runtime.name}: {server.runtime.describe()}, since {why}")
 
 
 def _use(name: str) -> None:
@@ -42,10 +38,3 @@ def _use(name: str) -> None:
     for model, failure in failed.items():
         if failure is not None:
             print(f"{model} stays as it was: {failure.reason or failure.message}")
-
-
-def _why(server: Server) -> str:
-    devices = parts_of(server).devices
-    seed = devices.hostile_seed
-    hostile = "" if seed is None else f"; hostile placement, seed {seed}"
-    return f"{devices.reason}{hostile}"

@@ -112,11 +112,7 @@ _TAKE_MODEL = frozenset(
     )
 )
 _TENSOR_OPTIONS = ("--input", "--output")
-_OPTIONS = {
-    "config": ["--from-run"],
-    "load": ["--watch"],
-    "stats": stats.FORMS,
-}
+_OPTIONS = {"config": ["--from-run"], "load": ["--watch"], "stats": stats.FORMS}
 """The options of subcommands that have no parser."""
 _MODEL = flags.model_flags()
 

@@ -109,9 +109,7 @@ def without_repeats(text: str) -> str:
     return "\n".join(rows)
 
 
-def joined(
-    parts: Sequence[types.TracebackType],
-) -> types.TracebackType | None:
+def joined(parts: Sequence[types.TracebackType]) -> types.TracebackType | None:
     """Return one traceback of these parts; a debugger opens at the last part."""
     trace: types.TracebackType | None = None
     for part in reversed(parts):

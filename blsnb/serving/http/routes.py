@@ -200,7 +200,7 @@ def metrics_routes(parts: ServerParts) -> list[Route]:
     """
 
     def metrics(request: HttpRequest) -> HttpResponse:
-        text = parts.measurements.metrics()
+        text = parts.engine.metrics_text()
         return HttpResponse(body=text.encode(), content_type=METRICS_TYPE)
 
     empty = HttpResponse(content_type=METRICS_TYPE)

@@ -180,11 +180,11 @@ def test_copies_of_hostile_placement_are_marked(hostile):
 def test_without_a_device_one_is_simulated(server):
     """With "auto" a device is simulated; NumPy alone has none."""
     with Server(hostile_placement=1) as hostile:
-        assert 1 == parts_of(hostile).devices.hostile_seed
+        assert "hostile placement, seed 1" in parts_of(hostile).devices.reason
         assert 0 < hostile.runtime.gpu_count
     with pytest.raises(ValueError, match="the runtime 'numpy' has none"):
         Server(hostile_placement=1, runtime="numpy")
-    assert parts_of(server).devices.hostile_seed is None
+    assert "hostile" not in parts_of(server).devices.reason
 
 
 @pytest.mark.parametrize("seed", [True, "7", 1.5])
