@@ -68,9 +68,11 @@ def first(words: Sequence[str]) -> tuple[str | None, list[str]]:
     return words[0], list(words[1:])
 
 
-def asks_for_help(words: Sequence[str]) -> bool:
-    """Whether the first word requests help."""
-    return words[:1] in (["--help"], ["-h"])
+def shows_help(words: Sequence[str], text: str) -> bool:
+    """Print the help if the first word requests it; return whether it does."""
+    is_asked = words[:1] in (["--help"], ["-h"])
+    print(text * is_asked, end="")
+    return is_asked
 
 
 def check_installed(module: str, package: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from blsnb.command.arguments import CommandError, Parser
-from blsnb.command.repository_server import check_serves, open_server
+from blsnb.command.repository_server import serving
 from blsnb.errors import BlsnbError
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ def _evaluated(
     metrics: Mapping[str, Callable[..., float]],
     required: Requirements,
 ) -> Evaluation:
-    with open_server(given.repository, given.triton_release) as server:
-        check_serves(server, given.name)
+    with serving(given) as server:
         return server.evaluate(
             given.name,
             _rows(given.rows),

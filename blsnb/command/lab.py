@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from blsnb.command.arguments import asks_for_help, become, check_installed, first
+from blsnb.command.arguments import become, check_installed, first, shows_help
 from blsnb.magics.commands.tutorial import FOLDER, copy_notebooks, notebooks
 
 _HELP = f"""\
@@ -22,8 +22,7 @@ Options after it are JupyterLab's, such as --no-browser or --port 8889.
 
 def run(words: Sequence[str]) -> int:
     """Copy the notebooks and replace this process by JupyterLab."""
-    if asks_for_help(words):
-        print(_HELP, end="")
+    if shows_help(words, _HELP):
         return 0
     check_installed("jupyterlab", "blsnb[lab]")
     folder, options = first(words)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from blsnb import panel
-from blsnb.command.arguments import CommandError, asks_for_help
+from blsnb.command.arguments import CommandError, shows_help
 
 _HELP = """\
 usage: blsnb panel [--remove]
@@ -22,8 +22,7 @@ _SOURCE = Path(panel.__file__).parent / "labextension"
 
 def run(words: Sequence[str]) -> int:
     """Link the panel, or remove the link."""
-    if asks_for_help(words):
-        print(_HELP, end="")
+    if shows_help(words, _HELP):
         return 0
     place = Path(sys.prefix, "share", "jupyter", "labextensions", "blsnb")
     if list(words) == ["--remove"]:

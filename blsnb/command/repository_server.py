@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from blsnb.parts.server_parts import parts_of
@@ -10,20 +13,18 @@ if TYPE_CHECKING:
     from blsnb.inference_server import Server
 
 
-def open_server(repository: str, triton_release: str | None) -> Server:
-    """Return a server with all models of a repository that load."""
+@contextlib.contextmanager
+def serving(given: argparse.Namespace) -> Iterator[Server]:
+    """Serve a repository; raise the load error of the named model, if it has one."""
     from blsnb.inference_server import Server
 
-    return Server(
-        model_repository=repository,
+    with Server(
+        model_repository=given.repository,
         startup_models="*",
         exit_on_error=False,
-        triton_release=triton_release,
-    )
-
-
-def check_serves(server: Server, name: str) -> None:
-    """Raise the load error of the model; other models may fail to load."""
-    directory = parts_of(server).repository.directory(name)
-    if directory is not None and server.model(name).state != "READY":
-        server.load(name)
+        triton_release=given.triton_release,
+    ) as server:
+        directory = parts_of(server).repository.directory(given.name)
+        if directory is not None and server.model(given.name).state != "READY":
+            server.load(given.name)
+        yield server

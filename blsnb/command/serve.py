@@ -144,7 +144,8 @@ def run(words: Sequence[str]) -> int:
         with _end_signal() as end:
             endpoints = _endpoints(given, server, access, options)
             log.settings = _log_settings(given, endpoints.log_settings)
-            _log_started(endpoints)
+            for name, address in endpoints.addresses.items():
+                _log.info("Started %s at %s", _SERVICES[name], address)
             print("\n".join(_lines(server, endpoints, token)), flush=True)
             end.wait()
         # It closes the end points, too.
@@ -181,11 +182,6 @@ def _endpoints(
     for warning in warned:
         print(f"blsnb serve: {warning.message}", file=sys.stderr)
     return endpoints
-
-
-def _log_started(endpoints: Endpoints) -> None:
-    for name, address in endpoints.addresses.items():
-        _log.info("Started %s at %s", _SERVICES[name], address)
 
 
 @contextlib.contextmanager

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from blsnb.command.arguments import (
     CommandError,
-    asks_for_help,
     become,
     check_installed,
     first,
+    shows_help,
 )
 
 _HELP = """\
@@ -33,8 +33,7 @@ _TESTS = "tests"
 
 def run(words: Sequence[str]) -> int:
     """Replace this process by pytest."""
-    if asks_for_help(words):
-        print(_HELP, end="")
+    if shows_help(words, _HELP):
         return 0
     repository, options = first(words)
     if repository is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blsnb.command.arguments import CommandError, Parser
-from blsnb.command.repository_server import check_serves, open_server
+from blsnb.command.repository_server import serving
 from blsnb.magics.commands import verify
 from blsnb.magics.line import RequestLine
 
@@ -43,8 +43,7 @@ def run(words: Sequence[str]) -> int:
     given = flags().parse_intermixed_args(words)
     request = RequestLine(given.name, dict(map(_input, given.inputs)), given)
     try:
-        with open_server(given.repository, given.triton_release) as server:
-            check_serves(server, given.name)
+        with serving(given) as server:
             parity = verify.compare(server, request, _print)
     except ValueError as error:
         raise CommandError(str(error)) from error

@@ -22,13 +22,13 @@ from blsnb.tensors.dtypes import BY_DATATYPE
 
 
 class InputSource(StrEnum):
-    """Where the value of an input comes from."""
+    """Where the value of an input comes from, as the form names it."""
 
-    TYPED = "typed"
-    RANDOM = "random"
-    FILE = "file"
-    VARIABLE = "variable"
-    NONE = "leave out"
+    TYPED = "Type in"
+    RANDOM = "Random"
+    FILE = "File"
+    VARIABLE = "Variable"
+    NONE = "Leave out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,6 @@ def read_entry(
     entry: Entry, spec: InputSpec, variables: Mapping[str, Any]
 ) -> Value | None:
     """Return the value of an input; None if it is left out.
-
-    Parameters
-    ----------
-    variables
-        The notebook's variables by name.
 
     Raises
     ------

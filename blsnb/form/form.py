@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from html import escape
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import ipywidgets
 import numpy as np
@@ -19,8 +19,8 @@ from blsnb.form.inputs import input_specs, still
 from blsnb.form.options import OptionsBox, request_options
 from blsnb.form.request import Sends, request_code, send
 from blsnb.form.value import FieldError, Value
-from blsnb.model.config import ModelConfig
-from blsnb.printable import printable
+from blsnb.parts.model_reports import ModelReports
+from blsnb.printable import counted, printable
 from blsnb.request_fields import RequestOptions
 from blsnb.results.response import Response
 from blsnb.results.run import Run
@@ -33,13 +33,6 @@ _COPIED = {
     "inserted": "The cell is inserted below.",
     "copied": "The code is in the clipboard: paste it into a cell.",
 }
-
-
-class Configurations(Protocol):
-    """The models of a server."""
-
-    def served_config(self, name: str) -> ModelConfig:
-        """Return the configuration of a model; raise InferenceError if not ready."""
 
 
 class _Request(NamedTuple):
@@ -74,7 +67,7 @@ class Form:
         The model is not ready.
     """
 
-    def __init__(self, server: Sends, name: str, models: Configurations) -> None:
+    def __init__(self, server: Sends, name: str, models: ModelReports) -> None:
         self._server = server
         self._name = name
         self._models = models
@@ -167,7 +160,7 @@ class Form:
         return send(self._server, self._name, inputs, request.options, arrived)
 
     def _arrived(self, count: int, latest: list[Response]) -> None:
-        self._say(f"Running … {count:,} response{'s' * (count != 1)}")
+        self._say(f"Running … {counted(count, 'response')}")
         self._show_result(latest)
 
     def _show_result(self, result: Run | list[Response]) -> None:

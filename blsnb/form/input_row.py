@@ -90,34 +90,17 @@ _MAX_TYPED = 64
 """Maximum number of elements that a new form offers for typing."""
 _NOTE = "color: var(--jp-ui-font-color2, #616161); overflow-wrap: anywhere"
 _WIDE = {"width": "auto", "flex": "1 1 16em"}
-_LABELS = {
-    InputSource.TYPED: "Type in",
-    InputSource.RANDOM: "Random",
-    InputSource.FILE: "File",
-    InputSource.VARIABLE: "Variable",
-    InputSource.NONE: "Leave out",
-}
 
 
 class InputRow:
-    """Widgets for the value of an input, with a line for what is wrong with it.
-
-    Parameters
-    ----------
-    spec
-        The input.
-    names
-        Variables of the notebook that are offered.
-    """
+    """Widgets for the value of an input, with a line for what is wrong with it."""
 
     def __init__(self, spec: InputSpec, names: Sequence[str] = ()) -> None:
-        sources = [
-            each
-            for each in InputSource
-            if each is not InputSource.NONE or spec.optional
-        ]
+        sources = list(InputSource)
+        if not spec.optional:
+            sources.remove(InputSource.NONE)
         self._source = ipywidgets.Dropdown(
-            options=[(_LABELS[each], each) for each in sources],
+            options=[(each.value, each) for each in sources],
             value=_first_source(spec),
             tooltip=f"Source of {printable(spec.name)}",
             layout={"width": "8em"},
@@ -146,13 +129,10 @@ class InputRow:
 
     def entry(self) -> Entry:
         """Return what is entered."""
-        value = self._variable.value if self._is_variable else self._typed.value
+        source = self._source.value
+        text = self._variable if source is InputSource.VARIABLE else self._typed
         return Entry(
-            self._source.value,
-            value,
-            self._shape.value,
-            self._seed.value,
-            self._file.upload,
+            source, text.value, self._shape.value, self._seed.value, self._file.upload
         )
 
     def show(self, text: str, *, is_error: bool = False) -> None:
@@ -165,10 +145,6 @@ class InputRow:
     def offer(self, names: Sequence[str]) -> None:
         """Offer other variables."""
         self._variable.options = list(names)
-
-    @property
-    def _is_variable(self) -> bool:
-        return bool(self._source.value is InputSource.VARIABLE)
 
     def _show_source(self, _: Any = None) -> None:
         editors: dict[InputSource, tuple[Any, ...]] = {
@@ -198,7 +174,6 @@ def _is_small(spec: InputSpec) -> bool:
 
 
 def _first_source(spec: InputSpec) -> InputSource:
-    """Return the source of a new form."""
     if spec.optional:
         return InputSource.NONE
     return InputSource.TYPED if _is_small(spec) else InputSource.RANDOM

@@ -51,7 +51,6 @@ class OptionsBox:
 
 
 def _widget(kind: Any) -> Any:
-    """Return a widget for an option of a type."""
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if bool in kinds:
         return ipywidgets.Checkbox(indent=False)

@@ -99,13 +99,10 @@ def _call(
 ) -> str:
     inputs = [f"{name!r}: {value.code}" for name, value in values.items()]
     named = [f"{name}={value!r}" for name, value in options.items()]
-    short = f"{function}({', '.join([repr(model_name), _braced(inputs), *named])})"
+    braced = f"{{{', '.join(inputs)}}}"
+    short = f"{function}({', '.join([repr(model_name), braced, *named])})"
     if len(short) <= _MAX_LINE:
         return short
     lines = ["    {", *[f"        {each}," for each in inputs], "    },"]
     lines += [f"    {each}," for each in named]
     return "\n".join([f"{function}(", f"    {model_name!r},", *lines, ")"])
-
-
-def _braced(items: list[str]) -> str:
-    return "{" + ", ".join(items) + "}"

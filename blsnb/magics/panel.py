@@ -17,14 +17,10 @@ TARGET = "blsnb"
 def connect(shell: Any) -> Callable[[], None]:
     """Let pages with the panel connect to the kernel, until the returned call."""
     if getattr(shell, "kernel", None) is None:
-        return _nothing
+        return lambda: None
     target = CommTarget(partial(_host, shell.starting_dir))
     target.open()
     return target.close
-
-
-def _nothing() -> None:
-    """Leave a terminal as it is."""
 
 
 def _host(folder: str) -> Host:

@@ -6,14 +6,13 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 from blsnb.panel.changes import Changes, Rows
-from blsnb.views.live.answers import Answers, Work, at_once
+from blsnb.views.live.answers import Answers, Work
 from blsnb.views.live.connection import welcome
 from blsnb.views.live.queries import VERSION, Message
 
 LISTS = ("models", "runs", "logs", "notes")
 """What a page can watch."""
 Answer = Callable[[Message, Any], Message]
-_NONE: Mapping[str, Work] = {}
 
 
 class Comm(Protocol):
@@ -51,8 +50,8 @@ class PanelConnection:
         actions: Collection[str],
         answer: Answer,
         watched: Callable[[], None],
-        work: Work = at_once,
-        apart: Mapping[str, Work] = _NONE,
+        work: Work,
+        apart: Mapping[str, Work],
     ) -> None:
         self._comm = comm
         self._actions = actions

@@ -37,11 +37,6 @@ class Panel:
     """Answers the pages of a kernel, and shows them changes.
 
     A thread looks every 100 ms, as long as a page watches.
-
-    Parameters
-    ----------
-    host
-        The kernel's server.
     """
 
     def __init__(self, host: Host) -> None:
