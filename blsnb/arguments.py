@@ -65,8 +65,7 @@ def refuse(
 ) -> NoReturn:
     """Raise the error of an invalid argument."""
     __tracebackhide__ = True
-    found = reprlib.repr(value)
-    raise error(f"{name}={found} is not valid; expected {expected}")
+    raise error(f"{name}={reprlib.repr(value)} is not valid; expected {expected}")
 
 
 def plain(value: Any) -> Any:

@@ -56,6 +56,14 @@ def in_columns(rows: Sequence[Sequence[str]], texts: int = sys.maxsize) -> list[
     return lines
 
 
+def shortened(texts: Sequence[str], maximum: int, noun: str) -> list[str]:
+    """Return the first texts, and a line such as "… 2 more rows" if there are more."""
+    more = len(texts) - maximum
+    if more <= 0:
+        return list(texts)
+    return [*texts[:maximum], f"… {counted(more, f'more {noun}')}"]
+
+
 def _mark(match: re.Match[str]) -> str:
     code = ord(match.group())
     return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"

@@ -19,7 +19,7 @@ from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.metrics.registry import MetricRegistry
 from blsnb.errors import BackendError
 from blsnb.magics import card
-from blsnb.printable import counted, in_columns, printable, printable_lines
+from blsnb.printable import counted, in_columns, printable, printable_lines, shortened
 from blsnb.repository.export import Exported
 from blsnb.repository.serving_readme import readme_text
 
@@ -185,3 +185,12 @@ def test_rows_become_lines_of_equal_columns():
 def test_a_count_has_separators_and_the_noun_its_plural():
     """One call, two calls, ten thousand calls."""
     assert ["1 call", "10,000 calls"] == [counted(n, "call") for n in (1, 10_000)]
+
+
+def test_texts_beyond_a_maximum_are_counted():
+    """As many as the maximum are all shown."""
+    texts = ["a", "b", "c"]
+
+    assert texts == shortened(texts, 3, "row")
+    assert ["a", "b", "… 1 more row"] == shortened(texts, 2, "row")
+    assert ["a", "… 2 more rows"] == shortened(texts, 1, "row")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.printable import in_columns, printable_lines
+from blsnb.printable import in_columns, printable_lines, shortened
 from blsnb.repository.status import ModelStatus
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def text(status: ModelStatus, failure: str = "") -> str:
     """Return the card as text: a line, the steps, and the warnings."""
     parts = [f"{status.name} {_state(status)}", _flow(status, "->")]
     parts += _facts(status)
-    steps = [f"  {step}" for step in _steps(status)]
+    steps = [f"  {step}" for step in shortened(status.steps, _MAX_STEPS, "step")]
     lines = ["  ".join(filter(None, parts)), *steps, *_warnings(status, failure)]
     return printable_lines("\n".join(lines))
 
@@ -53,12 +53,20 @@ def _html(status: ModelStatus, failure: str) -> str:
     rows = [
         f"<b>{_escaped(status.name)}</b> {_escaped(_state(status))}",
         f"<code>{_escaped(_flow(status, '→'))}</code>",
-        *(f"<code>{_escaped(_arrowed(step))}</code>" for step in _steps(status)),
+        *(
+            f"<code>{_escaped(step.replace(' -> ', ' → '))}</code>"
+            for step in shortened(status.steps, _MAX_STEPS, "step")
+        ),
         _escaped(" · ".join(_facts(status))),
         *map(_escaped, _warnings(status, failure)),
     ]
-    inner = "".join(f"<div>{row}</div>" for row in rows if _visible(row))
-    style = _BOX.format(colour=_colour(status, failure))
+    shown = [row for row in rows if row not in ("", "<code></code>")]
+    return _box(shown, _colour(status, failure))
+
+
+def _box(rows: Iterable[str], colour: str) -> str:
+    style = _BOX.format(colour=colour)
+    inner = "".join(f"<div>{row}</div>" for row in rows)
     return f'<div class="blsnb-card" style="{style}">{inner}</div>'
 
 
@@ -70,10 +78,6 @@ def _colour(status: ModelStatus, failure: str) -> str:
     if status.state == _WAITING and not (failure or status.reason or status.findings):
         return _WAITING_COLOUR
     return _COLOURS[good]
-
-
-def _visible(row: str) -> bool:
-    return row not in ("", "<code></code>")
 
 
 def _state(status: ModelStatus) -> str:
@@ -94,19 +98,7 @@ def _tensors(specs: tuple[str, ...]) -> str:
     return f"{shown}, … {left_out} more" if left_out > 0 else shown
 
 
-def _steps(status: ModelStatus) -> list[str]:
-    """Return a line for each step of an ensemble."""
-    left_out = len(status.steps) - _MAX_STEPS
-    more = [f"… {left_out} more steps"] if left_out > 0 else []
-    return [*status.steps[:_MAX_STEPS], *more]
-
-
-def _arrowed(step: str) -> str:
-    return step.replace(" -> ", " → ")
-
-
 def _facts(status: ModelStatus) -> list[str]:
-    """Return the facts on the card of a model."""
     origin = [f"from {short_path(status.origin)}"] if status.origin else []
     if status.differs:
         origin.append(f"differs from {status.differs}")
@@ -151,17 +143,15 @@ def _warnings(status: ModelStatus, failure: str) -> list[str]:
 
 def notice(text: str) -> dict[str, str]:
     """Return a sentence on a model as HTML and as text."""
-    style = _BOX.format(colour=_STANDIN_COLOUR)
-    page = f'<div class="blsnb-card" style="{style}">{_escaped(f"⚠ {text}")}</div>'
-    return {"text/html": page, "text/plain": printable_lines(f"⚠ {text}")}
+    return _lines([f"⚠ {text}"], _STANDIN_COLOUR)
 
 
 def exported(done: Exported) -> dict[str, str]:
     """Return the card of an export: its folder, its models, its notes."""
     head = f"{len(done.models)} exported to {done.path}: {', '.join(done.models)}"
-    lines = [head, *(f"⚠ {note}" for note in done.notes)]
-    lines.append(f"how to serve them: {done.path / 'README.md'}")
-    return _lines(lines)
+    notes = [f"⚠ {note}" for note in done.notes]
+    readme = f"how to serve them: {done.path / 'README.md'}"
+    return _lines([head, *notes, readme])
 
 
 def written_back(done: Exported) -> dict[str, str]:
@@ -169,20 +159,17 @@ def written_back(done: Exported) -> dict[str, str]:
     head = "nothing to write: no cell differs from the folder of its model"
     if done.models:
         head = f"written to {done.path}: {', '.join(done.models)}"
-    lines = [head, *(f"⚠ {note}" for note in done.notes)]
-    return _lines(lines)
+    return _lines([head, *(f"⚠ {note}" for note in done.notes)])
 
 
-def _lines(lines: list[str]) -> dict[str, str]:
-    inner = "".join(f"<div>{_escaped(each)}</div>" for each in lines)
-    style = _BOX.format(colour=_COLOURS[True])
-    page = f'<div class="blsnb-card" style="{style}">{inner}</div>'
+def _lines(lines: list[str], colour: str = _COLOURS[True]) -> dict[str, str]:
+    page = _box(map(_escaped, lines), colour)
     return {"text/html": page, "text/plain": printable_lines("\n".join(lines))}
 
 
 def table(statuses: Iterable[ModelStatus]) -> dict[str, str]:
     """Return a table of models."""
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (
             status.name,
             ", ".join(map(str, status.versions)) or "-",
@@ -218,7 +205,6 @@ def short_path(text: str) -> str:
 
 
 def _more(status: ModelStatus) -> str:
-    """Return the last cell of a model's row."""
     said = [
         *_sizes(status),
         *_duration(status),
@@ -234,7 +220,7 @@ def _reason(status: ModelStatus) -> list[str]:
     return [*status.reason.strip().splitlines()[:1], *status.what_helps().splitlines()]
 
 
-def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> dict[str, str]:
+def grid(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> dict[str, str]:
     """Return rows of texts as an HTML table and as aligned text."""
     cells = "".join(f"<th {_LEFT}>{_escaped(name)}</th>" for name in head)
     body = "".join(

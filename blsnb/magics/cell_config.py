@@ -23,13 +23,6 @@ class CellConfig(NamedTuple):
     options: ModelOptions
 
 
-def no_options() -> ModelOptions:
-    """Return the options of a cell without options."""
-    from blsnb.model.spec import ModelOptions
-
-    return ModelOptions()
-
-
 def compose(base: str | None, options: ModelOptions) -> CellConfig:
     """Merge options into a text, whose comments and formatting stay."""
     from blsnb.model.config import ModelConfig, parse_pbtxt

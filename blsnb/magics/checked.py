@@ -8,20 +8,15 @@ from pathlib import Path
 
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.parts.server_parts import HasParts, parts_of
+from blsnb.printable import counted
+from blsnb.repository.directory import CONFIG_FILE
 
-CONFIG = "config.pbtxt"
 _MAX_FINDINGS = 8
 _log = logging.getLogger(__name__)
 
 
 def findings(server: HasParts, name: str, cells: CellBook) -> Iterator[str]:
-    """Yield findings in the sources of a model that has just been defined.
-
-    Parameters
-    ----------
-    cells
-        The cells from which its files were written.
-    """
+    """Yield findings in the sources of a model that has just been defined."""
     # Deferred: loading the extension must not import the checks.
     from blsnb.model_graph.source_checks import check_model, source_folder
 
@@ -35,7 +30,7 @@ def findings(server: HasParts, name: str, cells: CellBook) -> Iterator[str]:
     for finding in found[:_MAX_FINDINGS]:
         yield f"{_place(finding.place, folder, cells)}: {finding.text}"
     if len(found) > _MAX_FINDINGS:
-        yield f"and {len(found) - _MAX_FINDINGS:,} more findings"
+        yield f"and {counted(len(found) - _MAX_FINDINGS, 'more finding')}"
 
 
 def _place(place: str, folder: Path | None, cells: CellBook) -> str:
@@ -59,7 +54,7 @@ def config_findings(
     """
     lines = lint_lines(cell.text, parts_of(server).engine.placements.gpu_count)
     return [
-        *(f"{cell.label(CONFIG, line)}: {text}" for text, line in lines.items()),
+        *(f"{cell.label(CONFIG_FILE, line)}: {text}" for text, line in lines.items()),
         *(text for text in reported if text not in lines),
     ]
 

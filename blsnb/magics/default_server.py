@@ -104,10 +104,8 @@ def observe(observer: Observer) -> Callable[[], None]:
     """Observe the runs of the default server, and of later ones, until the call."""
     server = _default.server
     _default.observers[observer] = (
-        _nothing if server is None else parts_of(server).recorder.observe(observer)
+        (lambda: None)
+        if server is None
+        else parts_of(server).recorder.observe(observer)
     )
-    return lambda: _default.observers.pop(observer, _nothing)()
-
-
-def _nothing() -> None:
-    """Stop an observation that has not begun."""
+    return lambda: _default.observers.pop(observer, lambda: None)()

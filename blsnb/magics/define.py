@@ -28,10 +28,10 @@ from blsnb.magics.cell_config import (
     compose,
     configuration_text,
     extra_files,
-    no_options,
 )
 from blsnb.magics.cell_transforms import source_below
 from blsnb.parts.server_parts import parts_of
+from blsnb.repository.directory import CONFIG_FILE
 
 if TYPE_CHECKING:
     from blsnb.repository.change import FileContent
@@ -75,7 +75,7 @@ class DefineMagics(Magics):
     @no_var_expand
     @needs_local_scope
     @line_cell_magic
-    @flags.documented(_MODEL)
+    @flags.documented(_MODEL.format_help())
     def triton_model(
         self, text: str, cell: str | None = None, local_ns: Any = None
     ) -> None:
@@ -103,7 +103,7 @@ class DefineMagics(Magics):
         }
         # A file of the user's stays, also an empty one.
         is_file = written.text or written.base is not None
-        files[checked.CONFIG] = written.text if is_file else None
+        files[CONFIG_FILE] = written.text if is_file else None
         main = f"{given.version}/model.py"
         self._change(given.name, {main: cell, **files}, main, cell, given.quiet)
         self._written[given.name] = written
@@ -122,19 +122,20 @@ class DefineMagics(Magics):
         it; one that contradicts it is an error.
         """
         from blsnb.model.config import parse_pbtxt
+        from blsnb.model.spec import ModelOptions
 
         name = self._one_word("%%triton_config NAME", text, local_ns)
         last = self._last(name)
         place = self._cells.here(cell)
-        path = self._path(name, checked.CONFIG)
+        path = self._path(name, CONFIG_FILE)
         try:
             parse_pbtxt(cell, path=str(path))
-            written = compose(cell, last.options if last else no_options())
+            written = compose(cell, last.options if last else ModelOptions())
         except BlsnbError as error:
             self._failed(error, path, place)
             self._show_what_serves(name)
             raise
-        self._change(name, {checked.CONFIG: written.text}, checked.CONFIG, cell)
+        self._change(name, {CONFIG_FILE: written.text}, CONFIG_FILE, cell)
         self._written[name] = written
 
     @no_var_expand
@@ -154,7 +155,7 @@ class DefineMagics(Magics):
         word = self._one_word(usage, text, local_ns)
         name, _, path = word.partition("/")
         version, _, inner = path.partition("/")
-        if path == checked.CONFIG:
+        if path == CONFIG_FILE:
             raise UsageError(f"for a configuration use %%triton_config {name}")
         is_in_version = version.isdecimal() and inner
         if not (name and (is_in_version or self._has_file(name, path))):
@@ -205,7 +206,7 @@ class DefineMagics(Magics):
         server = default.server()
         found = list(status.findings)
         found += _unserved(main, status.versions)
-        if main == checked.CONFIG:
+        if main == CONFIG_FILE:
             found = checked.config_findings(server, found, place)
         found += checked.findings(server, status.name, self._cells)
         status = replace(status, findings=tuple(found))
@@ -225,9 +226,9 @@ class DefineMagics(Magics):
     def _config_text(self, name: str) -> str | None:
         # Of an imported model it is the one in the user's folder.
         directory = parts_of(default.server()).repository.directory(name)
-        file = self._path(name, checked.CONFIG)
+        file = self._path(name, CONFIG_FILE)
         if directory is not None:
-            file = directory.path / checked.CONFIG
+            file = directory.path / CONFIG_FILE
         # Comments may contain any bytes, which stay as they are.
         return file.read_text("utf-8", "surrogateescape") if file.is_file() else None
 

@@ -165,11 +165,11 @@ class _Help(argparse.Action):
         raise HelpShown
 
 
-def documented(parser: argparse.ArgumentParser) -> Callable[[Function], Function]:
-    """Use a parser's help as the docstring of a magic."""
+def documented(text: str) -> Callable[[Function], Function]:
+    """Use a text as the docstring of a magic."""
 
     def decorate(function: Function) -> Function:
-        function.__doc__ = parser.format_help()
+        function.__doc__ = text
         return function
 
     return decorate

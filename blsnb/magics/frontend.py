@@ -31,10 +31,6 @@ _MAX_KNOWN = 10_000
 _log = logging.getLogger(__name__)
 
 
-def _nothing() -> None:
-    """Prepare nothing."""
-
-
 def has_no_models() -> bool:
     """Whether the page has models only of widgets that are displayed themselves.
 
@@ -131,7 +127,7 @@ class DisplayedRuns:
         Called before a call is executed in the debugger.
     """
 
-    def __init__(self, shell: Any, prepare: Callable[[], None] = _nothing) -> None:
+    def __init__(self, shell: Any, prepare: Callable[[], None]) -> None:
         self.main = MainThread(getattr(shell, "kernel", None))
         self._shell = shell
         self._prepare = prepare
@@ -231,7 +227,7 @@ class DisplayedRuns:
 _runs: DisplayedRuns | None = None
 
 
-def connect(shell: Any, prepare: Callable[[], None] = _nothing) -> Callable[[], None]:
+def connect(shell: Any, prepare: Callable[[], None]) -> Callable[[], None]:
     """Connect displayed runs to the kernel; return a function that disconnects them.
 
     Parameters

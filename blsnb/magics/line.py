@@ -121,32 +121,25 @@ def _starts(text: str) -> Iterator[tuple[str, int, int]]:
         before = token
 
 
-def request_line(line: Line, flags: Flags, command: str, usage: str) -> RequestLine:
-    """Parse ``NAME INPUT=EXPRESSION ...`` with options anywhere in it.
-
-    Parameters
-    ----------
-    command, usage
-        For the error message, such as ``"%triton bench"`` and its arguments.
-    """
-    written, rest = flags.split_options(line.text)
+def request_line(line: Line, flags: Flags, usage: str) -> RequestLine:
+    """Parse ``NAME INPUT=EXPRESSION ...`` with options anywhere in it."""
+    options, rest = parsed_options(line, flags)
     namespace = line.namespace
-    options = flags.parse([word for part in written for word in words(part, namespace)])
-    inputs = named_inputs(line._replace(text=rest), command, usage)
-    return RequestLine(*inputs, options)
-
-
-def named_inputs(line: Line, command: str, usage: str) -> tuple[str, dict[str, Any]]:
-    """Return the model and the inputs of ``NAME INPUT=EXPRESSION ...``."""
-    namespace = line.namespace
-    name, assigned = first_word(line.text)
+    name, assigned = first_word(rest)
     if not name or "=" in name:
-        raise UsageError(f"usage: {command} {usage}")
+        raise UsageError(f"usage: {usage}")
     inputs = {
         tensor: evaluated(tensor, expression, namespace)
         for tensor, expression in assignments(assigned).items()
     }
-    return expand(name, namespace), inputs
+    return RequestLine(expand(name, namespace), inputs, options)
+
+
+def parsed_options(line: Line, flags: Flags) -> tuple[argparse.Namespace, str]:
+    """Return the options, which may stand anywhere in a line, and the rest of it."""
+    written, rest = flags.split_options(line.text)
+    found = [word for part in written for word in words(part, line.namespace)]
+    return flags.parse(found), rest
 
 
 def evaluated(name: str, expression: str, namespace: dict[str, Any]) -> Any:

@@ -72,8 +72,8 @@ class ModelStandIns:
     @contextlib.contextmanager
     def loaded(self, name: str, **how: Any) -> Iterator[ModelStatus]:
         """Load a stand-in while a block runs; see `Server.standing_in`."""
-        before = self._models.control.standins.get(name)
-        served = self._models.engine.catalog.config(name) is not None
+        control = self._models.control
+        before, served = control.standins.get(name), name in control.serving()
         status = self.load(name, **how)
         try:
             yield status

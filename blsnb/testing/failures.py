@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blsnb.printable import counted
+
 if TYPE_CHECKING:
     from blsnb.results.run import Run
 
@@ -30,7 +32,8 @@ def trees(runs: Sequence[Run], are_all: bool) -> str:
 
     left_out = len(runs) - _MAX_RUNS
     others = "" if are_all else ", and others that the server no longer keeps"
-    before = [f"… {left_out} earlier runs{others}\n"] if left_out > 0 else []
+    earlier = f"… {counted(left_out, 'earlier run')}{others}\n"
+    before = [earlier] if left_out > 0 else []
     return "\n".join([*before, *(f"{tree(run.trace)}\n" for run in runs[-_MAX_RUNS:])])
 
 

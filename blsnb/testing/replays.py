@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from blsnb.printable import counted
+from blsnb.printable import counted, shortened
 from blsnb.tensors.tolerance import Tolerance
 from blsnb.trace.comparison import CallChange, TraceComparison, change_of
 from blsnb.trace.dropped import find_call, missing_values
@@ -58,10 +58,8 @@ def check_replay(comparison: Comparison, tolerance: Tolerance, name: str) -> Non
     differences = _differences(comparison, tolerance)
     if not differences:
         return
-    left_out = len(differences) - _MAX_LINES
-    shown = differences[:_MAX_LINES]
+    shown = shortened(differences, _MAX_LINES, "difference")
     lines = [textwrap.indent(each.strip(), "    ")[2:] for each in shown]
-    lines += [f"  … {left_out} more"] if left_out > 0 else []
     title = f"{name} differs from its recording ({tolerance}):"
     raise ReplayError("\n".join([title, *lines]), comparison)
 

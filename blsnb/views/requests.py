@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from blsnb.printable import counted, printable
+from blsnb.printable import printable, shortened
 from blsnb.request_fields import PLAIN, spelled
 from blsnb.trace.facts import ParameterPairs
 from blsnb.trace.spans import Span, Trace
@@ -79,10 +79,7 @@ def lines(trace: Trace, calls: Sequence[int]) -> list[str]:
 
 
 def _first(texts: Iterable[str], noun: str) -> list[str]:
-    distinct = list(dict.fromkeys(texts))
-    more = len(distinct) - _MAX_LINES
-    shown = distinct[:_MAX_LINES]
-    return [*shown, f"… {counted(more, f'more {noun}')}"] if more > 0 else shown
+    return shortened(list(dict.fromkeys(texts)), _MAX_LINES, noun)
 
 
 def _parameters(pairs: ParameterPairs) -> str:

@@ -84,7 +84,7 @@ def sent(monkeypatch):
 @pytest.fixture
 def runs(shell, sent):
     """The displayed runs of one kernel."""
-    runs = DisplayedRuns(shell)
+    runs = DisplayedRuns(shell, lambda: None)
     yield runs
     runs.close()
 

@@ -101,8 +101,7 @@ def test_a_notice_is_a_card_of_one_sentence():
     shown = card.notice("Look <here>")
 
     assert "⚠ Look <here>" == shown["text/plain"]
-    style = page("#b54708", [])[:-6]
-    assert f"{style}⚠ Look &lt;here&gt;</div>" == shown["text/html"]
+    assert page("#b54708", ["⚠ Look &lt;here&gt;"]) == shown["text/html"]
 
 
 def test_files_without_a_model_name_the_command_that_loads_them():
@@ -202,6 +201,7 @@ def test_steps_of_an_ensemble_beyond_the_maximum_are_counted():
     assert "step 11</code>" in page
     assert "step 12" not in page
     assert "<code>… 3 more steps</code>" in page
+    assert card.text(status(steps=steps[:13])).endswith("… 1 more step")
     assert "more" not in card.text(status(steps=steps[:12]))
 
 

@@ -44,7 +44,7 @@ def sent(monkeypatch):
 @pytest.fixture
 def runs(sent):
     """The displayed runs of one kernel."""
-    runs = DisplayedRuns(PAGE)
+    runs = DisplayedRuns(PAGE, lambda: None)
     yield runs
     runs.close()
 
@@ -65,7 +65,7 @@ def test_vscode_gets_no_connection(monkeypatch):
 
 def test_without_a_page_nothing_is_opened():
     """Terminals and programs that execute notebooks get no connection."""
-    runs = DisplayedRuns(shell())
+    runs = DisplayedRuns(shell(), lambda: None)
     runs.add(invoice_run())
     runs.close()
 
@@ -189,7 +189,7 @@ def test_a_call_waits_for_the_loop_of_the_kernel(monkeypatch, name):
     loop = SimpleNamespace(add_callback=waiting.append)
     kernel = SimpleNamespace(io_loop=loop)
     monkeypatch.setattr(
-        frontend, "_runs", DisplayedRuns(SimpleNamespace(kernel=kernel))
+        frontend, "_runs", DisplayedRuns(SimpleNamespace(kernel=kernel), lambda: None)
     )
     getattr(frontend, name)(lambda: calls.append(name))
     assert [] == calls
@@ -204,7 +204,7 @@ def test_an_interrupt_ends_a_call_and_not_the_loop(monkeypatch):
     loop = SimpleNamespace(add_callback=waiting.append)
     kernel = SimpleNamespace(io_loop=loop)
     monkeypatch.setattr(
-        frontend, "_runs", DisplayedRuns(SimpleNamespace(kernel=kernel))
+        frontend, "_runs", DisplayedRuns(SimpleNamespace(kernel=kernel), lambda: None)
     )
 
     def call():

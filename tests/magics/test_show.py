@@ -144,6 +144,8 @@ def test_beyond_twelve_a_line_says_how_many_more(double):
     """The last run is always shown, since a failing loop ends with the failure."""
     ran = double.run(LOOP.format(14) + "\nblsnb.infer('double', {'X': [[1.0]]})")
 
+    one = double.run(LOOP.format(13)).texts[-1]
+    assert "… 1 run before the last is not shown" == one
     assert "… 3 runs before the last are not shown" == ran.texts[-1]
     assert 12 == len(documents(ran))
     assert "1 failed" in documents(ran)[-1]["text/plain"]

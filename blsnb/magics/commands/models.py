@@ -10,9 +10,10 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import USAGES
+from blsnb.magics.commands.usages import only_word, usage_of
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
+from blsnb.printable import counted
 
 if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
@@ -42,15 +43,12 @@ def print_config(line: Line) -> None:
             found = [run_of(word, line.namespace) for word in runs]
             print(default.server().model(name).implied_config(*found).text())
         case _:
-            raise _usage_error("config")
+            raise UsageError(f"usage: {usage_of('config')}")
 
 
 def try_model(line: Line) -> None:
     """Show a form to try a model."""
-    words = line.words
-    if len(words) != 1:
-        raise _usage_error("try")
-    form = default.server().form(words[0])
+    form = default.server().form(only_word(line, "try"))
     form.server_code = "blsnb"
     display(form)
 
@@ -59,7 +57,7 @@ def load(line: Line) -> ModelStatus:
     """Load a model, and watch its files if ``--watch`` is given."""
     names = [word for word in line.words if word != "--watch"]
     if len(names) != 1 or names[0].startswith("--"):
-        raise _usage_error("load")
+        raise UsageError(f"usage: {usage_of('load')}")
     [name] = names
     status = default.server().load(name)
     if "--watch" in line.words:
@@ -69,9 +67,7 @@ def load(line: Line) -> ModelStatus:
 
 def unload(line: Line) -> ModelStatus:
     """Stop serving a model."""
-    name, *more = line.words or [""]
-    if more or not name:
-        raise _usage_error("unload")
+    name = only_word(line, "unload")
     server = default.server()
     _check_known(name)
     server.unload(name)
@@ -80,9 +76,7 @@ def unload(line: Line) -> ModelStatus:
 
 def remove(line: Line) -> None:
     """Unload a model and remove its folder."""
-    name, *more = line.words or [""]
-    if more or not name:
-        raise _usage_error("remove")
+    name = only_word(line, "remove")
     default.server().remove(name)
     print(f"{name} is removed.")
 
@@ -91,7 +85,7 @@ def print_log(line: Line) -> None:
     """Print the log lines of all models, or of one."""
     names = line.words
     if len(names) > 1:
-        raise _usage_error("log")
+        raise UsageError(f"usage: {usage_of('log')}")
     lines = [
         f"{each.level[0]} {each.model}: {each.text}"
         for each in list(default.server().log.lines)
@@ -101,7 +95,7 @@ def print_log(line: Line) -> None:
         _check_known(names[0])
     left_out = len(lines) - _MAX_LOG_LINES
     if left_out > 0:
-        print(f"… {left_out:,} earlier lines")
+        print(f"… {counted(left_out, 'earlier line')}")
     print("\n".join(lines[-_MAX_LOG_LINES:]) or "Nothing has been logged.")
 
 
@@ -120,7 +114,3 @@ def run_of(word: str, namespace: Mapping[str, Any]) -> Run:
     if not isinstance(run, Run):
         raise UsageError(f"{word!r} is not a variable that holds a run")
     return run
-
-
-def _usage_error(subcommand: str) -> UsageError:
-    return UsageError(f"usage: %triton {subcommand} {USAGES[subcommand]}".rstrip())

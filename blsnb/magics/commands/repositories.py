@@ -10,7 +10,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import SUMMARIES, USAGES
+from blsnb.magics.commands.usages import SUMMARIES, only_word, usage_of
 from blsnb.magics.flags import Flags
 from blsnb.magics.imported import difference
 from blsnb.magics.imported.model_cells import cells_of
@@ -111,7 +111,7 @@ def diff(line: Line) -> None:
     """Show what cells changed, against the folders of their models."""
     names = line.words
     if len(names) > 1 or any(name.startswith("-") for name in names):
-        raise UsageError(f"usage: %triton diff {USAGES['diff']}")
+        raise UsageError(f"usage: {usage_of('diff')}")
     models, _ = parts_of(default.server()).folders.changed_models(names or None)
     if models:
         display(difference.bundle(models), raw=True)
@@ -123,10 +123,7 @@ def diff(line: Line) -> None:
 
 def edit(line: Line) -> None:
     """Set the model's newest source as the next input, and print its other cells."""
-    names = line.words
-    if len(names) != 1 or names[0].startswith("-"):
-        raise UsageError(f"usage: %triton edit {USAGES['edit']}")
-    [name] = names
+    name = only_word(line, "edit")
     repository = parts_of(default.server()).repository
     directory = repository.directory(name)
     if directory is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import USAGES
+from blsnb.magics.commands.usages import usage_of
 from blsnb.magics.line import Line
 from blsnb.options import options
 from blsnb.parts.server_parts import parts_of
@@ -15,7 +15,7 @@ def runtime(line: Line) -> None:
     """Print the default server's runtime, after changing it if one is named."""
     words = line.words
     if len(words) > 1:
-        raise UsageError(f"usage: %triton runtime {USAGES['runtime']}")
+        raise UsageError(f"usage: {usage_of('runtime')}")
     if words:
         _use(words[0])
     server = default.server()

@@ -12,7 +12,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import USAGES
+from blsnb.magics.commands.usages import usage_of
 from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def stats(line: Line) -> None:
     forms = [word for word in words if word in FORMS]
     names = [word for word in words if word not in forms]
     if max(len(names), len(forms)) > 1 or any(n.startswith("-") for n in names):
-        raise UsageError(f"usage: %triton stats {USAGES['stats']}")
+        raise UsageError(f"usage: {usage_of('stats')}")
     statistics = default.server().statistics(*names)
     match forms:
         case ["--metrics"]:
@@ -111,9 +111,9 @@ def _histogram(name: str, counts: Mapping[int, int]) -> dict[str, str] | None:
         (f"{size:,}", f"{count:,}", "█" * max(1, round(_BAR_WIDTH * count / most)))
         for size, count in counts.items()
     ]
-    return card.grid((name, "executions", ""), list(rows)) if rows else None
+    return card.grid((name, "executions", ""), rows) if rows else None
 
 
 def _reasons(head: tuple[str, str], counts: Mapping[str, int]) -> dict[str, str] | None:
     rows = [(cause, f"{count:,}") for cause, count in counts.items()]
-    return card.grid(head, list(rows)) if rows else None
+    return card.grid(head, rows) if rows else None

@@ -22,8 +22,8 @@ from IPython.core.magic import (
 
 from blsnb.magics import default_server as default
 from blsnb.magics import line
-from blsnb.magics.commands.usages import SUMMARIES, USAGES
-from blsnb.magics.flags import Flags, HelpShown
+from blsnb.magics.commands.usages import SUMMARIES, usage_of
+from blsnb.magics.flags import Flags, HelpShown, documented
 from blsnb.magics.line import Line, request_line
 
 _WIDTH = 110
@@ -54,16 +54,6 @@ class Subcommand(NamedTuple):
     """Name of the function that returns its parser; empty if it has no parser."""
     owner: str = ""
     """Name of the class of its `SubcommandOwner`; empty if it has none."""
-
-    @property
-    def usage(self) -> str:
-        """Its arguments."""
-        return USAGES[self.name]
-
-    @property
-    def summary(self) -> str:
-        """What it does."""
-        return SUMMARIES[self.name]
 
     @property
     def run(self) -> Callable[[Line], Any] | None:
@@ -101,11 +91,10 @@ def infer_flags() -> Flags:
 
 def infer(line: Line) -> Any:
     """Run a request and return its run."""
-    request = request_line(line, infer_flags(), "%triton infer", USAGES["infer"])
-    if not request.options.profile:
-        return default.server().infer(request.name, request.inputs)
-    run = default.server().infer(request.name, request.inputs, profile=True)
-    print(run.profile)
+    name, inputs, options = request_line(line, infer_flags(), usage_of("infer"))
+    run = default.server().infer(name, inputs, profile=options.profile)
+    if options.profile:
+        print(run.profile)
     return run
 
 
@@ -145,10 +134,9 @@ SUBCOMMANDS = {
 
 def help_text() -> str:
     """Return the text of ``%triton help``: each subcommand and its summary."""
-    rows = []
-    for name, subcommand in SUBCOMMANDS.items():
-        rows.append(f"{_filled(_usage(name))}\n      {subcommand.summary}")
-    listed = "\n".join(rows)
+    listed = "\n".join(
+        f"{_filled(usage_of(name))}\n      {SUMMARIES[name]}" for name in SUBCOMMANDS
+    )
     return (
         f"Look at models, and run them.\n\nusage: %triton SUBCOMMAND ...\n\n{listed}\n"
     )
@@ -157,7 +145,7 @@ def help_text() -> str:
 def help_of(name: str) -> str:
     """Return the text of ``%triton help NAME``: its options and its examples."""
     subcommand = _subcommand(name)
-    text = f"{_usage(name)}\n  {subcommand.summary}\n"
+    text = f"{usage_of(name)}\n  {SUMMARIES[name]}\n"
     if subcommand.flags is not None:
         text = subcommand.flags().format_help()
     return f"{text}\n{example_text(f'%triton {name}')}"
@@ -196,15 +184,6 @@ def _filled(usage: str) -> str:
     ).replace("\xa0", " ")
 
 
-def _usage(name: str) -> str:
-    return f"%triton {name} {SUBCOMMANDS[name].usage}".rstrip()
-
-
-def _documented(function: Callable[..., Any]) -> Callable[..., Any]:
-    function.__doc__ = help_text()
-    return function
-
-
 @magics_class
 class TritonMagics(Magics):
     """The magic ``%triton``."""
@@ -221,7 +200,7 @@ class TritonMagics(Magics):
     @no_var_expand
     @needs_local_scope
     @line_magic
-    @_documented
+    @documented(help_text())
     def triton(self, text: str, local_ns: Any = None) -> Any:
         """Run a subcommand; the docstring is replaced by the help."""
         name, _, rest = text.strip().partition(" ")

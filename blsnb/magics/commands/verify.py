@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError
 
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import SUMMARIES, USAGES
+from blsnb.magics.commands.usages import SUMMARIES, usage_of
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, RequestLine, request_line
@@ -72,7 +72,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def verify(line: Line) -> Parity:
     """Compare the model named in a line with a real server."""
-    request = request_line(line, verify_flags(), "%triton verify", USAGES["verify"])
+    request = request_line(line, verify_flags(), usage_of("verify"))
     bar = ProgressBar(request.name) if line.live else None
     try:
         return compare(default.server(), request, bar or print_progress)

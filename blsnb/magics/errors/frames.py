@@ -105,7 +105,7 @@ def without_repeats(text: str) -> str:
         times = len([*group])
         rows += [line] * min(times, _MAX_REPEATS)
         if times > _MAX_REPEATS:
-            rows.append(f"  … the line above {times - _MAX_REPEATS} times more")
+            rows.append(f"  … the line above {times:,} times in all")
     return "\n".join(rows)
 
 

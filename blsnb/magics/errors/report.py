@@ -15,6 +15,7 @@ from blsnb.errors import BlsnbError, RequestInterrupted
 from blsnb.files.interrupts import without_interrupts
 from blsnb.magics.cell_book import CellBook, CellText
 from blsnb.magics.errors import frames
+from blsnb.printable import counted
 
 if TYPE_CHECKING:
     from blsnb.magics.errors.chain import Link
@@ -142,7 +143,7 @@ class Report:
     ) -> Iterator[str]:
         parts = frames.counted(frames.users(trace))
         if len(parts) > _MAX_FRAMES:
-            yield f"… {len(parts) - _MAX_FRAMES} frames above"
+            yield f"… {counted(len(parts) - _MAX_FRAMES, 'frame')} above"
         for part, times in parts[-_MAX_FRAMES:]:
             if times > 1:
                 yield f"{times} times:"

@@ -9,10 +9,10 @@ from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
 
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import SUMMARIES, USAGES
+from blsnb.magics.commands.usages import SUMMARIES, usage_of
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import bundle, has_page, note_run
-from blsnb.magics.line import Line, evaluated, expand, first_word, words
+from blsnb.magics.line import Line, evaluated, expand, first_word, parsed_options
 
 if TYPE_CHECKING:
     from blsnb.evaluation.result.comparison import EvaluationComparison
@@ -81,14 +81,10 @@ def evaluate_flags() -> Flags:
 
 def evaluate(line: Line) -> Evaluation:
     """Evaluate the model named in a line."""
-    flags = evaluate_flags()
-    written, rest = flags.split_options(line.text)
-    given = flags.parse(
-        [word for part in written for word in words(part, line.namespace)]
-    )
+    given, rest = parsed_options(line, evaluate_flags())
     name, expression = first_word(rest)
     if not expression:
-        raise UsageError(f"usage: %triton evaluate {USAGES['evaluate']}")
+        raise UsageError(f"usage: {usage_of('evaluate')}")
     try:
         return default.server().evaluate(
             expand(name, line.namespace),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from blsnb.printable import printable
+from blsnb.printable import printable, shortened
 
 if TYPE_CHECKING:
     from blsnb.repository.imported.write_back import ChangedModel
@@ -54,12 +54,9 @@ def _lines(model: ChangedModel) -> Iterator[str]:
     for edit in model.edits:
         show = edit.three_way if edit.is_stale else edit.difference
         lines += show(model.name, model.cell)
-    for line in lines[:_MAX_LINES]:
+    for line in shortened(lines, _MAX_LINES, "line"):
         # Leading tabs are indentation, not control characters.
         yield printable(line.expandtabs(4))
-    left_out = len(lines) - _MAX_LINES
-    if left_out > 0:
-        yield f"… {left_out:,} more lines"
 
 
 def _html(head: str, lines: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from IPython.core.error import UsageError
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import SUMMARIES, USAGES
+from blsnb.magics.commands.usages import SUMMARIES, usage_of
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar
 from blsnb.magics.line import Line, request_line
@@ -79,7 +79,7 @@ def _add_levels(add: Callable[..., object]) -> None:
 
 def bench(line: Line) -> Bench:
     """Measure the model named in a line."""
-    request = request_line(line, bench_flags(), "%triton bench", USAGES["bench"])
+    request = request_line(line, bench_flags(), usage_of("bench"))
     given = request.options
     bar = ProgressBar(request.name) if line.live else None
     try:

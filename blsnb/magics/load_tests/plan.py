@@ -12,7 +12,7 @@ from IPython.display import display
 
 from blsnb.magics import card
 from blsnb.magics import default_server as default
-from blsnb.magics.commands.usages import SUMMARIES, USAGES
+from blsnb.magics.commands.usages import SUMMARIES, usage_of
 from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import ProgressBar, call_interruptibly, has_page
 from blsnb.magics.line import Line, request_line
@@ -120,7 +120,7 @@ def _add_choices(flags: Flags) -> None:
 
 def plan(line: Line) -> Plan | Check:
     """Plan the models of a request; with --check, measure the best configuration."""
-    request = request_line(line, plan_flags(), "%triton plan", USAGES["plan"])
+    request = request_line(line, plan_flags(), usage_of("plan"))
     given = request.options
     bar = ProgressBar(request.name) if line.live else None
     try:

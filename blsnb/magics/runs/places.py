@@ -19,6 +19,7 @@ from blsnb.magics.frontend import (
     note,
     trace_now,
 )
+from blsnb.printable import counted
 
 if TYPE_CHECKING:
     from blsnb.trace.run_record import RunRecord
@@ -196,8 +197,9 @@ class CellPlaces:
             place.carries_code = place is shown[0]
         self.fill_ended()
         if self.left_out:
-            text = f"… {self.left_out:,} runs before the last are not shown"
-            display({"text/plain": text}, raw=True)
+            verb = "is" if self.left_out == 1 else "are"
+            runs = f"{counted(self.left_out, 'run')} before the last {verb} not shown"
+            display({"text/plain": f"… {runs}"}, raw=True)
 
 
 def _is_captured() -> bool:

@@ -14,6 +14,7 @@ from blsnb.magics.commands.subcommands import (
     examples,
     help_of,
 )
+from blsnb.magics.commands.usages import USAGES
 from blsnb.magics.flags import Flags, model_flags
 
 from ..models import DOUBLE, infer
@@ -79,7 +80,7 @@ def test_each_option_stands_in_an_example(name):
 def test_each_option_of_a_usage_stands_in_an_example(name):
     """Subcommands without a parser list their options in the usage only."""
     shown = " ".join(examples()[f"%triton {name}"])
-    options = re.findall(r"--[a-z0-9-]+", SUBCOMMANDS[name].usage)
+    options = re.findall(r"--[a-z0-9-]+", USAGES[name])
 
     assert [] == [each for each in options if each not in ("--help", *shown.split())]
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
+from blsnb.magics.commands.usages import USAGES
 
 from ..models import DOUBLE
 
@@ -111,7 +112,7 @@ def test_help_is_about_one_subcommand(completer):
 def parsers():
     """Yield each subcommand that has options."""
     for name, subcommand in SUBCOMMANDS.items():
-        options = set(re.findall(r"--[a-z0-9-]+", subcommand.usage))
+        options = set(re.findall(r"--[a-z0-9-]+", USAGES[name]))
         if subcommand.flags:
             options.update(subcommand.flags().option_strings())
         if options:
