@@ -29,13 +29,7 @@ class CellText(NamedTuple):
 
 
 class CellBook:
-    """The cells of model files, by path and text.
-
-    Parameters
-    ----------
-    shell
-        The IPython shell that runs the cells.
-    """
+    """The cells of model files, by path and text."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell

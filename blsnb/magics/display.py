@@ -54,11 +54,6 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
 
     Types are registered by name, so that their modules are imported only when a value
     is displayed.
-
-    Parameters
-    ----------
-    runs
-        Displays of the runs in the running cell.
     """
     formatter = shell.display_formatter.mimebundle_formatter
     in_place = shell.display_formatter.ipython_display_formatter

@@ -40,8 +40,7 @@ def load_ipython_extension(shell: Any) -> None:
     define = DefineMagics(shell, cells, reports.failed, debugger.begin_load)
     with contextlib.ExitStack() as undo:
         undo.callback(_register_magics(shell, define))
-        shell.events.register("pre_run_cell", define.begin_cell)
-        undo.callback(shell.events.unregister, "pre_run_cell", define.begin_cell)
+        undo.callback(_before_cells(shell, define.begin_cell))
         triton = TritonMagics(shell)
         undo.callback(_register_magics(shell, triton))
         undo.callback(triton.close)
@@ -52,16 +51,15 @@ def load_ipython_extension(shell: Any) -> None:
         undo.callback(display.register(shell, runs))
         undo.callback(report.register(reports))
         undo.callback(show.register(shell, runs))
-        undo.callback(
-            breakpoints.register(shell, breakpoints.Breakpoints(cells.place_of))
-        )
-        undo.callback(cell_debugger.register(shell, debugger))
+        passed_over = breakpoints.Breakpoints(cells.place_of)
+        undo.callback(passed_over.restore)
+        undo.callback(_before_cells(shell, passed_over.begin_cell))
+        undo.callback(_before_cells(shell, debugger.begin_cell))
         undo.callback(kernel_requests.register(shell, debugger))
         undo.callback(adapter_guard.register(shell))
         undo.callback(_log_to_stderr())
         undo.callback(_show_progress(shell))
-        shell.events.register("pre_run_cell", load_saved)
-        undo.callback(shell.events.unregister, "pre_run_cell", load_saved)
+        undo.callback(_before_cells(shell, load_saved))
         _loaded[shell] = undo.pop_all()
 
 
@@ -70,6 +68,12 @@ def unload_ipython_extension(shell: Any) -> None:
     undo = _loaded.pop(shell, None)
     if undo is not None:
         undo.close()
+
+
+def _before_cells(shell: Any, begin: Callable[..., None]) -> Callable[[], None]:
+    """Call a function at the start of each cell; return a function that ends it."""
+    shell.events.register("pre_run_cell", begin)
+    return lambda: shell.events.unregister("pre_run_cell", begin)
 
 
 def _show_progress(shell: Any) -> Callable[[], None]:

@@ -7,11 +7,12 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from IPython.core.error import UsageError
 from IPython.display import DisplayHandle, display
 
 from blsnb.debugger.main_thread import MainThread, watch_cells
@@ -20,6 +21,7 @@ from blsnb.magics import default_server as default
 from blsnb.options import options
 
 if TYPE_CHECKING:
+    from blsnb.magics.line import Line
     from blsnb.results.replay import Replayer
     from blsnb.results.run import Run
     from blsnb.trace.run_record import RunRecord
@@ -111,6 +113,21 @@ class ProgressBar:
             self._handle = display(shown, raw=True, display_id=True)
         else:
             self._handle.update(shown, raw=True)
+
+
+@contextlib.contextmanager
+def progress_bar(
+    line: Line, name: str, subcommand: str
+) -> Iterator[ProgressBar | None]:
+    """Show the progress in a page; report a ValueError as an error of the line."""
+    bar = ProgressBar(name) if line.live else None
+    try:
+        yield bar
+    except ValueError as error:
+        raise UsageError(f"%triton {subcommand}: {error}") from error
+    finally:
+        if bar is not None:
+            bar.end()
 
 
 class DisplayedRuns:
@@ -228,13 +245,7 @@ _runs: DisplayedRuns | None = None
 
 
 def connect(shell: Any, prepare: Callable[[], None]) -> Callable[[], None]:
-    """Connect displayed runs to the kernel; return a function that disconnects them.
-
-    Parameters
-    ----------
-    prepare
-        Called before a call is executed in the debugger.
-    """
+    """Connect displayed runs to the kernel; return a function that disconnects them."""
     global _runs
     runs = _runs = DisplayedRuns(shell, prepare)
     undo = contextlib.ExitStack()

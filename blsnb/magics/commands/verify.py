@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from IPython.core.error import UsageError
-
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.usages import SUMMARIES, usage_of
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import ProgressBar
+from blsnb.magics.frontend import progress_bar
 from blsnb.magics.line import Line, RequestLine, request_line
 from blsnb.views.exported import exported
 
@@ -73,14 +71,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def verify(line: Line) -> Parity:
     """Compare the model named in a line with a real server."""
     request = request_line(line, verify_flags(), usage_of("verify"))
-    bar = ProgressBar(request.name) if line.live else None
-    try:
+    with progress_bar(line, request.name, "verify") as bar:
         return compare(default.server(), request, bar or print_progress)
-    except ValueError as error:
-        raise UsageError(f"%triton verify: {error}") from error
-    finally:
-        if bar is not None:
-            bar.end()
 
 
 def compare(server: Server, request: RequestLine, progress: Progress) -> Parity:

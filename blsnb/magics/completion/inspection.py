@@ -68,10 +68,9 @@ def _loaded_documentation(source: str, position: int) -> str:
 
 def _loaded_modules(source: str) -> dict[str, ModuleType]:
     """Return the loaded modules among the imports of a source, by name."""
-    imports = (match["name"] for match in _IMPORT.finditer(source))
-    aliases = (match["alias"] or match["name"] for match in _IMPORT.finditer(source))
+    found = ((m["name"], m["alias"] or m["name"]) for m in _IMPORT.finditer(source))
     return {
         alias: sys.modules[name]
-        for name, alias in zip(imports, aliases, strict=True)
+        for name, alias in found
         if name in sys.modules and "." not in alias
     }

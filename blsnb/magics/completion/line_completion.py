@@ -14,6 +14,7 @@ from blsnb.magics import default_server as default
 from blsnb.magics import flags
 from blsnb.magics.commands import stats
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
+from blsnb.magics.commands.usages import USAGES
 from blsnb.magics.completion import known_models
 from blsnb.magics.completion.choices import TARGETS
 from blsnb.magics.completion.known_models import model_names
@@ -92,25 +93,7 @@ def _entries(folder: str, begun: str, folders_only: bool) -> Iterator[str]:
 
 
 _OURS = re.compile(r"\s*(%?%triton(?:_model|_config|_file)?)\s+(.*)", re.DOTALL)
-_TAKE_MODEL = frozenset(
-    (
-        "bench",
-        "plan",
-        "config",
-        "diff",
-        "edit",
-        "evaluate",
-        "infer",
-        "load",
-        "log",
-        "remove",
-        "standin",
-        "stats",
-        "try",
-        "unload",
-        "verify",
-    )
-)
+_TAKE_MODEL = [n for n, usage in USAGES.items() if usage.startswith(("NAME", "[NAME"))]
 _TENSOR_OPTIONS = ("--input", "--output")
 _OPTIONS = {"config": ["--from-run"], "load": ["--watch"], "stats": stats.FORMS}
 """The options of subcommands that have no parser."""

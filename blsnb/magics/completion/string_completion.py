@@ -89,11 +89,8 @@ def _is_model(bracket: Bracket, namespace: Mapping[str, Any]) -> bool:
     owner, _, function = bracket.owner.rpartition(".")
     if bracket.index or function not in _TAKE_MODEL:
         return False
-    return owner in ("blsnb", "pb_utils", "server") or _is_server(namespace.get(owner))
-
-
-def _is_server(value: object) -> bool:
-    return hasattr(value, "_parts")
+    is_server = hasattr(namespace.get(owner), "_parts")
+    return is_server or owner in ("blsnb", "pb_utils", "server")
 
 
 def _model_in(call: Bracket) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.debugger import process_debugger
@@ -35,13 +35,7 @@ _UNKNOWN = (
 
 
 class CellDebugger:
-    """Shows the attached debugger the cell of each model file.
-
-    Parameters
-    ----------
-    cells
-        The cells of model files.
-    """
+    """Shows the attached debugger the cell of each model file."""
 
     def __init__(self, cells: CellBook) -> None:
         self._cells = cells
@@ -204,10 +198,3 @@ def lines_of(place: CellText, path: str) -> MappedLines:
 
 def _count(text: str) -> int:
     return max(1, len(text.splitlines()))
-
-
-def register(shell: Any, debugger: CellDebugger) -> Callable[[], None]:
-    """Observe the cells of a shell; return a function that undoes it."""
-    events = shell.events
-    events.register("pre_run_cell", debugger.begin_cell)
-    return lambda: events.unregister("pre_run_cell", debugger.begin_cell)

@@ -11,13 +11,7 @@ _FIRST = r"\s*%%?triton_(?P<kind>model|file|config)(?!\w)[^\n]*\n"
 
 
 class CellLines:
-    """The lines of a cell that defines a model or one of its files.
-
-    Parameters
-    ----------
-    cell
-        Text of the cell.
-    """
+    """The lines of a cell that defines a model or one of its files."""
 
     def __init__(self, cell: str) -> None:
         found = re.match(_FIRST, cell)

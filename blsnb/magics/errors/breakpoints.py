@@ -14,13 +14,7 @@ _PASSED_OVER = (
 
 
 class Breakpoints:
-    """Reports breakpoints that debugpy ignores because no debugger is attached.
-
-    Parameters
-    ----------
-    place_of
-        Returns the location of a line as text.
-    """
+    """Reports breakpoints that debugpy ignores because no debugger is attached."""
 
     def __init__(self, place_of: Callable[[str, int], str]) -> None:
         self._place_of = place_of
@@ -63,14 +57,3 @@ def _is_debugpy(hook: object) -> bool:
 def _is_attached() -> bool:
     debugpy = sys.modules.get("debugpy")
     return debugpy is not None and bool(debugpy.is_client_connected())
-
-
-def register(shell: Any, breakpoints: Breakpoints) -> Callable[[], None]:
-    """Observe the cells of a shell; return a function that undoes it."""
-    shell.events.register("pre_run_cell", breakpoints.begin_cell)
-
-    def unregister() -> None:
-        shell.events.unregister("pre_run_cell", breakpoints.begin_cell)
-        breakpoints.restore()
-
-    return unregister

@@ -35,15 +35,7 @@ _FOOT = "%tb shows every frame; %debug opens the debugger at the last line shown
 
 
 class Report:
-    """Renders errors of blsnb.
-
-    Parameters
-    ----------
-    shell
-        The IPython shell.
-    cells
-        The cells from which model files came.
-    """
+    """Renders errors of blsnb."""
 
     def __init__(self, shell: Any, cells: CellBook) -> None:
         self._shell = shell

@@ -48,6 +48,7 @@ def evaluate_flags() -> Flags:
     )
     add(
         "--against",
+        type=lambda text: int(text) if text.isdecimal() else text,
         metavar="MODEL",
         help="another model, or a version of the model, to compare with",
     )
@@ -93,7 +94,7 @@ def evaluate(line: Line) -> Evaluation:
             lower_is_better=given.lower_is_better,
             outputs=given.outputs,
             sequence=given.sequence,
-            against=_model_or_version(given.against),
+            against=given.against,
             batch=given.batch,
             keep=given.keep,
             workers=given.workers,
@@ -112,10 +113,6 @@ def _function(name: str, line: Line) -> Any:
             "this name; expected f(row, outputs) -> float"
         )
     return found
-
-
-def _model_or_version(text: str | None) -> str | int | None:
-    return int(text) if text is not None and text.isdecimal() else text
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from IPython.core.error import UsageError
-
 from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.usages import SUMMARIES, usage_of
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import ProgressBar
+from blsnb.magics.frontend import progress_bar
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import choices
 from blsnb.trace.events import LEVELS
@@ -81,8 +79,7 @@ def bench(line: Line) -> Bench:
     """Measure the model named in a line."""
     request = request_line(line, bench_flags(), usage_of("bench"))
     given = request.options
-    bar = ProgressBar(request.name) if line.live else None
-    try:
+    with progress_bar(line, request.name, "bench") as bar:
         return default.server().bench(
             request.name,
             request.inputs,
@@ -94,11 +91,6 @@ def bench(line: Line) -> Bench:
             trace_level=given.trace_level,
             progress=bar,
         )
-    except ValueError as error:
-        raise UsageError(f"%triton bench: {error}") from error
-    finally:
-        if bar is not None:
-            bar.end()
 
 
 def bundle(measured: Bench) -> dict[str, str]:

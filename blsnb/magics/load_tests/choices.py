@@ -106,16 +106,6 @@ def delays(text: str) -> tuple[str, list[int]]:
     return model, [round(float(each[1]) * _UNITS[each[2]]) for each in found if each]
 
 
-def lengths(text: str) -> list[int]:
-    """Return numbers of requests, such as ``4,8``."""
-    try:
-        return [int(length) for length in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a list of numbers of requests, such as 4,8"
-        ) from None
-
-
 def shares(text: str) -> dict[int, float]:
     """Return shares by priority, such as ``1=20%,2=80%``."""
     found = [re.fullmatch(_SHARE, each) for each in text.split(",")]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
-from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
@@ -14,7 +13,7 @@ from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.usages import SUMMARIES, usage_of
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import ProgressBar, call_interruptibly, has_page
+from blsnb.magics.frontend import call_interruptibly, has_page, progress_bar
 from blsnb.magics.line import Line, request_line
 from blsnb.magics.load_tests import bench, choices
 
@@ -61,7 +60,7 @@ def plan_flags() -> Flags:
 def _add_requests(add: Callable[..., object]) -> None:
     add(
         "--sequence",
-        type=choices.lengths,
+        type=choices.counts,
         default=(),
         metavar="N,N",
         help="numbers of requests of sequences, equally frequent",
@@ -122,8 +121,7 @@ def plan(line: Line) -> Plan | Check:
     """Plan the models of a request; with --check, measure the best configuration."""
     request = request_line(line, plan_flags(), usage_of("plan"))
     given = request.options
-    bar = ProgressBar(request.name) if line.live else None
-    try:
+    with progress_bar(line, request.name, "plan") as bar:
         planned = default.server().plan(
             request.name,
             request.inputs,
@@ -145,11 +143,6 @@ def plan(line: Line) -> Plan | Check:
             return planned
         display(planned)
         return planned.check()
-    except ValueError as error:
-        raise UsageError(f"%triton plan: {error}") from error
-    finally:
-        if bar is not None:
-            bar.end()
 
 
 def check_bundle(check: Check) -> dict[str, str]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from blsnb.magics.runs.places import OutputPlace
     from blsnb.trace.run_record import RunRecord
     from blsnb.trace.spans import Trace
-    from blsnb.views.live.trace_view import TraceView
 
 _MAKE_TIMEOUT_S = 5.0
 """Maximum wait for a widget or document that another thread is making."""
@@ -30,13 +29,6 @@ class LiveView:
 
     The cell's output is a document of the run so far, updated periodically so that a
     saved notebook contains it; in a page the widget replaces it.
-
-    Parameters
-    ----------
-    record
-        Record of the run.
-    place
-        Its output.
     """
 
     def __init__(self, record: RunRecord, place: OutputPlace) -> None:
@@ -49,7 +41,11 @@ class LiveView:
         self._updated = Waiter()
         self._updated.wake()
         self._ended = False
-        self._view = self._made_view() if place.takes_widgets else None
+        self._view: TraceView | None = None
+        if place.takes_widgets:
+            from blsnb.views.live.trace_view import TraceView
+
+            self._view = TraceView(self._trace)
         self._has_document = not has_no_models()
         if self._has_document:
             self._keep_clock.kept(time.monotonic_ns(), 0)
@@ -57,11 +53,6 @@ class LiveView:
         else:
             place.update(record, self._view)
         self.tick()
-
-    def _made_view(self) -> TraceView:
-        from blsnb.views.live.trace_view import TraceView
-
-        return TraceView(self._trace)
 
     def _show_document(self) -> None:
         from blsnb.views.live import running_page

@@ -34,7 +34,6 @@ SHARES = "is not a list of priorities with shares, such as 1=20%,2=80%"
         (choices.numbers, "a=1,8", ("a", [1, 8])),
         (choices.numbers, "a=1..100", ("a", [*range(1, 101)])),
         (choices.delays, "a=0,500us,2ms,1s,.5µs", ("a", [0, 500, 2000, 10**6, 0])),
-        (choices.lengths, "4,8", [4, 8]),
         (choices.shares, "1=20%,2=0.8", {1: 0.2, 2: 0.8}),
     ],
 )
@@ -57,7 +56,6 @@ def test_a_value_is_read(read, text, value):
         (choices.numbers, "a=1..101", NUMBERS),
         (choices.delays, "a=1h", DELAYS),
         (choices.delays, "=1", DELAYS),
-        (choices.lengths, "x", "is not a list of numbers of requests, such as 4,8"),
         (choices.shares, "1=x", SHARES),
     ],
 )
