@@ -10,7 +10,7 @@ import numpy as np
 
 from blsnb.form.inputs import InputSpec
 from blsnb.form.value import FieldError, Value, ValueSteps
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.tensors.dtypes import BY_DATATYPE
 
 _WIDTHS = {2: "int16", 4: "int32"}
@@ -42,7 +42,8 @@ def sound_value(name: str, content: bytes, spec: InputSpec) -> Value:
     shape = (-1, sound.channels)
     steps.then(lambda array: array.reshape(shape), f"{{}}.reshape({shape})")
     seconds = len(steps.result) / sound.rate
-    done = [f"{seconds:.2f} s at {sound.rate:,} Hz, {sound.channels} channels"]
+    channels = counted(sound.channels, "channel")
+    done = [f"{seconds:.2f} s at {sound.rate:,} Hz, {channels}"]
     _scale(steps, spec, sound.dtype, done)
     length = _arrange(steps, spec, sound.channels, done)
     _fit(steps, length, done)
@@ -57,9 +58,11 @@ def _read(name: str, content: bytes) -> _Sound:
             width = file.getsampwidth()
             rate, channels = file.getframerate(), file.getnchannels()
             frames = file.readframes(-1)
-    except (wave.Error, EOFError, ValueError) as error:
+    # The library has no error of its own for some damages.
+    except Exception as error:
+        why = str(error) or "the file is damaged"
         raise FieldError(
-            f"{printable(name)} is not a readable WAV file: {error}"
+            f"{printable(name)} is not a readable WAV file: {why}"
         ) from error
     if width not in _WIDTHS:
         raise FieldError(
@@ -108,8 +111,8 @@ def _arrange(steps: ValueSteps, spec: InputSpec, channels: int, done: list[str])
         done.append("channels first")
         return dims[1]
     raise FieldError(
-        f"a sound of {channels} channels does not fit {spec}; expected dims such as "
-        f"[-1], [{channels}, -1] or [-1, {channels}]"
+        f"a sound of {counted(channels, 'channel')} does not fit {spec}; expected dims "
+        f"such as [-1], [{channels}, -1] or [-1, {channels}]"
     )
 
 

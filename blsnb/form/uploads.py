@@ -70,7 +70,8 @@ def _open(name: str, content: bytes) -> Image.Image:
         raise FieldError(
             f"{printable(name)} is not a picture, a WAV file or a NumPy array"
         ) from error
-    except (OSError, SyntaxError, ValueError) as error:
+    # A decoder of a damaged file raises errors of any class.
+    except Exception as error:
         raise FieldError(f"{printable(name)} cannot be read: {error}") from error
     return image
 
@@ -176,7 +177,8 @@ def size_text(name: str, size: int) -> str:
 def _array(name: str, content: bytes) -> Value:
     try:
         array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    # Also a syntax error of the header, or its shape without memory.
+    except Exception as error:
         raise FieldError(f"{printable(name)} is not a NumPy array: {error}") from error
     note = f"{printable(name)}: {array.dtype} {list(array.shape)}, unchanged."
     return Value(array, f"np.load({name!r})", note, ("import numpy as np",))

@@ -308,7 +308,7 @@ def test_a_sound_is_converted_to_the_declared_shape(spec, note, tmp_path):
 
 
 SOUNDS = {
-    "one channel": ([[1], [2], [3]], "INT16", (-1,), [1, 2, 3], "1 channels."),
+    "one channel": ([[1], [2], [3]], "INT16", (-1,), [1, 2, 3], "1 channel."),
     "two averaged": ([[2, 4], [6, 9]], "INT16", (2,), [3, 7], "channels averaged."),
     "shortened": ([[1], [2], [3]], "INT16", (2,), [1, 2], "cut to 2 samples."),
     "extended": ([[1]], "INT16", (3,), [1, 0, 0], "silence added to 3 samples."),
@@ -388,6 +388,28 @@ def test_a_file_of_the_maximum_size_is_read():
         ),
         (PHOTO, Upload("a.png", png(NOISE)[:5000]), "a.png cannot be read"),
         (PHOTO, Upload("a.wav", b"RIFF1234WAVE"), "is not a readable WAV file"),
+        (
+            PHOTO,
+            Upload(
+                "a.wav",
+                wav(np.zeros((9, 1), np.int16)).replace(b"t \x10\0", b"?\xff\xff\xff"),
+            ),
+            "a.wav is not a readable WAV file: the file is damaged",
+        ),
+        (
+            PHOTO,
+            Upload("a.npy", npy(np.zeros(3)).replace(b"(3,)", b"(3, ")),
+            "a.npy is not a NumPy array: ",
+        ),
+        (
+            PHOTO,
+            Upload(
+                "a.npy",
+                npy(np.zeros(3)).replace(b"(3,), }" + b" " * 12, b"(%d,), }" % 10**12),
+            ),
+            "a.npy is not a NumPy array: ",
+        ),
+        (PHOTO, Upload("a.dds", b"DDS |" + bytes(200)), "a.dds cannot be read: "),
         (PHOTO, Upload("\x1b[2Ja.png", b""), "␛[2Ja.png is not a picture"),
         (
             VECTOR,
@@ -403,7 +425,7 @@ def test_a_file_of_the_maximum_size_is_read():
         (
             InputSpec("S", "FP32", (3, 10, 10)),
             Upload("a.wav", wav(np.zeros((9, 1), np.int16))),
-            "a sound of 1 channels does not fit",
+            "a sound of 1 channel does not fit",
         ),
         (
             InputSpec("S", "INT8", (-1,)),
