@@ -75,6 +75,7 @@ class ModelLog:
         The log of ``blsnb serve`` leaves it out, since it has the events themselves.
         """
         self.lines.append(ModelLogLine(model, level, text))
+        self.count += 1
         self._send(model, level, text, is_note=True)
 
     def _send(self, model: str, level: str, text: str, **extra: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -131,9 +132,9 @@ def _save(host: Host, record: RunRecord, _: Message, buffer: Buffer) -> Message:
     """Save a run into the kernel's folder; an existing file stays."""
     run = _run(host, record)
     stem = f"{re.sub(r'[^-.0-9A-Za-z]', '_', run.model_name)}-{record.id}"
-    numbers = ("", *(f"-{n}" for n in range(2, 100)))
-    names = [f"{stem}{number}{_SUFFIX}" for number in numbers]
-    free = next((name for name in names if not Path(name).exists()), names[-1])
+    numbers = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
+    names = (f"{stem}{number}{_SUFFIX}" for number in numbers)
+    free = next(name for name in names if not Path(name).exists())
     run.save(free)
     return {"done": f"Run {record.id} is saved as {free} in the kernel's folder."}
 

@@ -109,6 +109,7 @@ class LogRows:
     """Reads the newest log lines; each has its number."""
 
     def __init__(self) -> None:
+        self._log: ModelLog | None = None
         self._rows: dict[str, Row] = {}
         self._count = 0
 
@@ -120,6 +121,9 @@ class LogRows:
         records
             The recorded runs, which name the call of a line.
         """
+        if log is not self._log:
+            # Another server's.
+            self._log, self._rows, self._count = log, {}, 0
         count = log.count
         new = min(count - self._count, _MAX_LINES)
         if new:

@@ -58,7 +58,7 @@ def test_a_line_of_a_model_is_kept_and_logged(caplog, level, severity):
         ModelLogLine("m", level, "b", 0, -1),
         ModelLogLine("m", level, "c", 0, -1),
     ] == [*log.lines]
-    assert 2 == log.count
+    assert 3 == log.count
     assert [("blsnb.model.m", severity, text) for text in ("a %s\n", "b", "c")] == [
         (each.name, each.levelno, each.getMessage()) for each in caplog.records
     ]

@@ -1,12 +1,15 @@
 """Specification of the runs and log lines in the panel."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from cells import calling
 from waiting import until
 
+from blsnb.engine.model_log import ModelLog
 from blsnb.panel import run_actions
-from blsnb.panel.run_rows import page_id_of
+from blsnb.panel.run_rows import LogRows, page_id_of
 from blsnb.parts.server_parts import parts_of
 from blsnb.views.documents.wire import page_id
 
@@ -138,6 +141,19 @@ def test_saving_writes_a_new_file_each_time(server, page, run, tmp_path, monkeyp
     assert expected == sorted(path.name for path in tmp_path.iterdir())
 
 
+def test_saving_replaces_no_file(page, run, tmp_path, monkeypatch):
+    """However many there are."""
+    monkeypatch.chdir(tmp_path)
+    for number in ("", *(f"-{n}" for n in range(2, 120))):
+        Path(f"double-{run.id}{number}.blsrun").write_text("mine")
+    saved = act(page, "save", run="")["done"]
+
+    assert f"double-{run.id}-120.blsrun" in saved
+    assert {"mine"} == {
+        path.read_text() for path in tmp_path.iterdir() if "-120" not in path.name
+    }
+
+
 def test_a_run_is_debugged_on_the_main_thread(server, page, run, connected, loop):
     """Other actions are answered while it waits there, or is stopped."""
     name = page_id(run.trace)
@@ -239,6 +255,32 @@ def test_log_lines_name_their_call(server, page, run):
     rows = page.rows("logs", "number").values()
 
     assert ["", f"run {second.id} call 0"] == [row["call"] for row in rows]
+
+
+def texts(rows):
+    return [row["text"] for row in rows.values()]
+
+
+def test_notes_of_blsnb_are_lines_of_the_log():
+    """Each line is there once, in order."""
+    rows, log = LogRows(), ModelLog(0)
+    log.write("double", "INFO", "one", "model.py", 1)
+    log.note("double", "INFO", "two")
+    assert ["one", "two"] == texts(rows.read(log, []))
+
+    log.note("double", "INFO", "three")
+    assert ["one", "two", "three"] == texts(rows.read(log, []))
+
+
+def test_the_next_server_has_a_log_of_its_own():
+    """The lines of the closed one are gone, whichever has more."""
+    rows, logs = LogRows(), [ModelLog(0), ModelLog(0)]
+    for log, count in zip(logs, (3, 2), strict=True):
+        for number in range(count):
+            log.note("double", "INFO", f"{count}: {number}")
+        found = texts(rows.read(log, []))
+
+    assert ["2: 0", "2: 1"] == found
 
 
 def test_an_ended_run_has_bars_of_its_longest_calls(server, page, run):
