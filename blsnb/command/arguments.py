@@ -54,11 +54,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def _set_read_limit(text: str) -> int:
-    limit = int(text)
-    if limit < 0:
-        raise argparse.ArgumentTypeError(f"{limit} is negative; expected bytes")
-    options.read_limit_bytes = limit
-    return limit
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
+    options.read_limit_bytes = int(text)
+    return int(text)
 
 
 def first(words: Sequence[str]) -> tuple[str | None, list[str]]:

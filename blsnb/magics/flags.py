@@ -250,9 +250,8 @@ def model_flags() -> Flags:
 
 
 def _version(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= MAX_VERSION:
+    if not text.isdecimal() or int(text) > MAX_VERSION:
         raise argparse.ArgumentTypeError(
-            f"version {number} is not valid; versions are from 0 to {MAX_VERSION:,}"
+            f"version {text} is not valid; versions are from 0 to {MAX_VERSION:,}"
         )
-    return number
+    return int(text)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from blsnb.engine.threads.start import start
 from blsnb.errors import BlsnbError
+from blsnb.printable import counted
 from blsnb.trace.events import Call
 from blsnb.trace.facts import TraceContext
 from blsnb.trace.recorder import Recorder
@@ -221,9 +222,5 @@ class Exporter:
         spans = self._dropped_spans + len(self._spans)
         runs = self._dropped_runs + len(self._runs)
         if spans or runs:
-            _log.warning(
-                "%s spans and %s runs were not sent to %s",
-                f"{spans:,}",
-                f"{runs:,}",
-                self._endpoint,
-            )
+            lost = f"{counted(spans, 'span')} and {counted(runs, 'run')}"
+            _log.warning("%s were not sent to %s", lost, self._endpoint)

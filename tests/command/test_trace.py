@@ -126,6 +126,13 @@ def test_a_run_is_written_to_a_pipe(saved, option, process):
         ([SEVERAL, "--svg", "x.svg"], "x.svg can show one run, and there are 18: "),
         ([EXAMPLE, "--svg", "/no/x.svg"], "/no/x.svg cannot be written: "),
         ([EXAMPLE, "--svgs", "x"], "unrecognized arguments: --svgs x (see blsnb"),
+        *(
+            (
+                [EXAMPLE, "--read-limit-bytes", bad],
+                f"argument --read-limit-bytes: '{bad}' is not a number of bytes (see",
+            )
+            for bad in ("x", "-5")
+        ),
         ([EXAMPLE, "--format", "xml"], "argument --format: invalid choice: 'xml'"),
     ],
 )

@@ -65,6 +65,7 @@ def test_dynamic_batching_may_have_a_delay(line, expected):
         ("m --inptu X", "unrecognized arguments: --inptu X"),
         ("m --in X", "unrecognized arguments: --in X"),
         ("m --version -1", "version -1 is not valid; versions are from 0 to 9,223,"),
+        ("m --version x", "version x is not valid; versions are from 0 to 9,223,"),
         (f"m --version {2**63}", f"version {2**63} is not valid; versions are from"),
         ("m --kind tpu", "invalid choice: 'tpu'"),
         ("m --instances two", "invalid int value: 'two'"),
