@@ -214,3 +214,27 @@ def test_an_invalid_address_is_an_error():
         Server(otlp="localhost:4318")
     with pytest.raises(TypeError, match="otlp=5 is not valid"):
         Server(otlp=5)
+
+
+@pytest.mark.parametrize(
+    ("limit", "maximum", "requests", "lost"),
+    [
+        ("MAX_RUNS", 3, 3, []),
+        ("MAX_RUNS", 3, 4, ["0 spans and 1 run were not sent to"]),
+        ("MAX_RUN_BYTES", 16, 1, []),
+        ("MAX_RUN_BYTES", 15, 1, ["0 spans and 1 run were not sent to"]),
+    ],
+)
+def test_as_many_runs_wait_as_the_maximum(
+    monkeypatch, caplog, collector, limit, maximum, requests, lost
+):
+    """An input and an output of eight bytes each; the oldest runs are dropped."""
+    monkeypatch.setattr(exporters, limit, maximum)
+    monkeypatch.setattr(exporters, "_DELAY_S", 60)
+    with Server(otlp=collector.url) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        for _ in range(requests):
+            server.infer("double", X)
+    said = [record.getMessage() for record in caplog.records]
+
+    assert [f"{each} {collector.url}/v1/traces" for each in lost] == said

@@ -7,7 +7,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from cells import CONFIG, DOUBLE
 
+from blsnb import Server
+from blsnb.magics import default_server as default
 from blsnb.magics.cell_book import CellBook
 from blsnb.magics.debugging.cell_debugger import CellDebugger
 from blsnb.magics.debugging.kernel_requests import KernelRequests
@@ -89,3 +92,58 @@ def test_a_dot_is_not_verified_if_the_debugger_is_unknown(unknown, tmp_path):
     assert [False, True] == [dot["verified"] for dot in dots]
     assert dots[0]["message"] == unknown.refusal
     assert {"setBreakpoints": set_breakpoints} == handlers
+
+
+VARIABLES = [
+    ({"type": "Tensor", "value": "'X' FP32 [1]: 1.0"}, "Tensor 'X' FP32 [1]: 1.0"),
+    ({"type": "InferenceRequest", "value": "request inputs: none"}, None),
+    ({"type": "Tensor", "value": "<blsnb.Tensor object>"}, "Tensor"),
+    ({"type": "Tensor"}, "Tensor "),
+    ({"type": "int", "value": "1"}, "int"),
+    ({"value": "1"}, None),
+]
+
+
+def test_values_are_described_as_their_types(unknown):
+    """A tree of variables shows only these; a value without a text has none."""
+
+    async def variables(message):
+        return {"body": {"variables": [dict(given) for given, _ in VARIABLES]}}
+
+    handlers = {"variables": variables}
+    requests = KernelRequests(handlers, variables, unknown)
+    requests.take_part()
+    reply = asyncio.run(handlers["variables"]({}))
+    expected = [shown for _, shown in VARIABLES]
+    expected[1] = "InferenceRequest inputs: none"
+
+    assert expected == [each.get("type") for each in reply["body"]["variables"]]
+
+
+@pytest.fixture
+def imported(tmp_path, monkeypatch):
+    """The file of a model in a folder that the default server has imported."""
+    file = tmp_path / "models" / "double" / "1" / "model.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(DOUBLE)
+    (file.parent / "__init__.py").touch()
+    (file.parents[1] / "config.pbtxt").write_text(CONFIG)
+    with Server(model_repository=tmp_path / "models") as server:
+        monkeypatch.setattr(default._default, "server", server)
+        yield file
+
+
+def test_the_text_of_an_editor_is_that_of_an_imported_file(imported, tmp_path):
+    """Only a Python file that is open elsewhere is mapped, as long as texts agree."""
+    debugger = CellDebugger(CellBook(SimpleNamespace()))
+    other = str(tmp_path / "open.py")
+
+    def opened(source, text):
+        debugger.note_opened(source, text)
+        return {lines.file: src for src, lines in debugger._opened.items()}
+
+    assert {} == opened(str(tmp_path / "open.txt"), DOUBLE)
+    assert {} == opened(str(imported), DOUBLE)
+    assert {} == opened(other, "")
+    assert {str(imported): other} == opened(other, DOUBLE)
+    assert {} == opened(other, f"{DOUBLE}# edited\n")
