@@ -19,7 +19,6 @@ from blsnb.magics.flags import Flags
 _PIECE = r"""[^\s"'{]|"[^"]*"|'[^']*'|\{[^{}]*\}|[{"']"""
 _WORD = f"(?:{_PIECE})+"
 _QUOTED = r"""(\{[^{}]*\})|"([^"]*)"|'([^']*)'"""
-# Within an expression ``--name`` would be a name, negated twice.
 
 
 class Line(NamedTuple):

@@ -21,18 +21,16 @@ _WIDTHS = range(200, 4001)
 """Valid widths of the drawing in pixels."""
 _MAX_FINDINGS = 100
 LOAD = "load"
-Action = Callable[[Host, str, Buffer], Message]
+Action = Callable[[Host, str], Message]
 
 
-def act_on_model(host: Host, query: Message, buffer: Buffer) -> Message:
+def act_on_model(host: Host, query: Message) -> Message:
     """Carry out an action on a model, and return the keys of its answer.
 
     Parameters
     ----------
     query
         ``name``: the action; ``model``: the model's name.
-    buffer
-        Receives the page that the action shows.
 
     Raises
     ------
@@ -49,30 +47,24 @@ def act_on_model(host: Host, query: Message, buffer: Buffer) -> Message:
     if name not in parts_of(host.server()).repository.names():
         raise QueryError("gone", f"this kernel has no model {name!r}")
     try:
-        return action(host, name, buffer)
+        return action(host, name)
     except KeyboardInterrupt:
         raise QueryError("refused", f"{name}: interrupted") from None
     except (BlsnbError, OSError, ValueError) as error:
         raise QueryError("refused", str(error)) from error
 
 
-def page(title: str, html: str, buffer: Buffer) -> Message:
-    """Return an answer whose page is in the buffer."""
-    data = html.encode("utf-8", "backslashreplace")
-    return {"page": {"title": title, "html": buffer.add(data)}}
-
-
-def _load(host: Host, name: str, buffer: Buffer) -> Message:
+def _load(host: Host, name: str) -> Message:
     status = parts_of(host.server()).models.load(name)
     return {"done": f"{name} is loaded in {status.load_s * 1e3:.0f} ms."}
 
 
-def _unload(host: Host, name: str, buffer: Buffer) -> Message:
+def _unload(host: Host, name: str) -> Message:
     parts_of(host.server()).models.unload(name)
     return {"done": f"{name} is unloaded."}
 
 
-def _open(host: Host, name: str, buffer: Buffer) -> Message:
+def _open(host: Host, name: str) -> Message:
     """Return where the model is written: a cell, or a file of its folder."""
     parts = parts_of(host.server())
     place: Message = {"model": name, "cell": "", "file": ""}
@@ -98,7 +90,7 @@ def _source(directory: ModelDirectory) -> str:
     return max(sources, key=rank, default=CONFIG_FILE)
 
 
-def _edit(host: Host, name: str, buffer: Buffer) -> Message:
+def _edit(host: Host, name: str) -> Message:
     directory = parts_of(host.server()).repository.directory(name)
     cells = [] if directory is None else host.cells_of(directory)
     if not cells:
@@ -106,7 +98,7 @@ def _edit(host: Host, name: str, buffer: Buffer) -> Message:
     return {"cells": cells, "run": False}
 
 
-def _write_back(host: Host, name: str, buffer: Buffer) -> Message:
+def _write_back(host: Host, name: str) -> Message:
     host.server().export_repository(names=[name], in_place=True)
     return {"done": f"The folder of {name} has what its cells changed."}
 
@@ -114,7 +106,7 @@ def _write_back(host: Host, name: str, buffer: Buffer) -> Message:
 def _line(subcommand: str, *, run: bool) -> Action:
     """Return an action that inserts a ``%triton`` line as a cell."""
 
-    def insert(host: Host, name: str, buffer: Buffer) -> Message:
+    def insert(host: Host, name: str) -> Message:
         return {"cells": [host.line(subcommand, name)], "run": run}
 
     return insert

@@ -88,8 +88,9 @@ class Panel:
         name = query.get("name")
         if name == _GRAPH:
             return show_graph(self._host, query, buffer)
-        act = act_on_run if name in RUN_ACTIONS else act_on_model
-        return act(self._host, query, buffer)
+        if name in RUN_ACTIONS:
+            return act_on_run(self._host, query, buffer)
+        return act_on_model(self._host, query)
 
     def _watch(self) -> None:
         """Look from now on; a page said what it watches."""

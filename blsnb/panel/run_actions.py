@@ -9,7 +9,6 @@ from pathlib import Path
 
 from blsnb.errors import BlsnbError
 from blsnb.panel.host import Host
-from blsnb.panel.model_actions import page
 from blsnb.panel.run_rows import page_id_of
 from blsnb.parts.server_parts import parts_of
 from blsnb.results.run import Run
@@ -76,7 +75,8 @@ def _shown(trace: AnyTrace, title: str, buffer: Buffer) -> Message:
     html = document.html(trace)
     if len(html) > _MAX_HTML:
         raise QueryError("refused", "the page of the run is too large: save the run")
-    return page(title, html, buffer)
+    data = html.encode("utf-8", "backslashreplace")
+    return {"page": {"title": title, "html": buffer.add(data)}}
 
 
 def _view(host: Host, record: RunRecord, _: Message, buffer: Buffer) -> Message:

@@ -14,10 +14,10 @@ from blsnb.magics.commands.usages import only_word, usage_of
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
 from blsnb.printable import counted
+from blsnb.results.run import Run
 
 if TYPE_CHECKING:
     from blsnb.repository.status import ModelStatus
-    from blsnb.results.run import Run
 
 _MAX_LOG_LINES = 200
 """Maximum number of log lines printed."""
@@ -108,8 +108,6 @@ def _check_known(name: str) -> None:
 
 def run_of(word: str, namespace: Mapping[str, Any]) -> Run:
     """Return the run that a variable holds."""
-    from blsnb.results.run import Run
-
     run = namespace.get(word)
     if not isinstance(run, Run):
         raise UsageError(f"{word!r} is not a variable that holds a run")

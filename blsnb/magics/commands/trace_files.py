@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from blsnb.arguments import path_of
 
 if TYPE_CHECKING:
     from blsnb.results.run import Run
     from blsnb.trace.spans import Trace
-
-Each = TypeVar("Each")
 
 FORMATS = ("triton", "perfetto")
 _OPENS = {
@@ -59,7 +57,7 @@ def read(path: str) -> list[Run]:
     return [load_run(path)] if path.lower().endswith(".blsrun") else load_trace(path)
 
 
-def chosen(found: Sequence[Each], number: int | None) -> list[Each]:
+def chosen(found: Sequence[Run], number: int | None) -> list[Run]:
     """Return the run that ``--run`` selects; all runs without it."""
     if number is None:
         return list(found)

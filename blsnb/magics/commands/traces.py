@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.display import display
@@ -17,10 +17,8 @@ from blsnb.magics.flags import Flags
 from blsnb.magics.frontend import bundle, collapsed, note_run
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
+from blsnb.results.run import Run
 from blsnb.trace.dropped import because
-
-if TYPE_CHECKING:
-    from blsnb.results.run import Run
 
 _HEAD = (
     "run",
@@ -170,8 +168,6 @@ def _size(count: int) -> str:
 
 def _found(what: str, namespace: Mapping[str, Any]) -> list[Run]:
     """Return the runs of a variable, of the list, or of a file."""
-    from blsnb.results.run import Run
-
     value = namespace.get(what)
     runs = value if isinstance(value, list | tuple) else [value]
     if runs and all(isinstance(run, Run) for run in runs):

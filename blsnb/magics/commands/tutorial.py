@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ from blsnb.errors import BlsnbError
 from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
 from blsnb.magics.line import Line
+from blsnb.printable import counted
 
 FOLDER = "blsnb-tutorial"
 """Default folder of the copies."""
@@ -66,8 +69,6 @@ class Copied(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return the result in sentences."""
-        from blsnb.printable import counted
-
         first = notebooks()[0].name
         lines = []
         if self.written:
@@ -148,8 +149,6 @@ def require(line: Line) -> None:
     missing = [each for each in given.packages if not _is_installed(each)]
     if missing:
         names = ", ".join(map(_name, missing))
-        import shlex
-
         verb = "are" if len(missing) > 1 else "is"
         options = "--no-deps " * given.no_deps
         raise UsageError(
@@ -159,8 +158,6 @@ def require(line: Line) -> None:
 
 
 def _is_installed(requirement: str) -> bool:
-    from importlib.metadata import PackageNotFoundError, distribution
-
     try:
         distribution(_name(requirement))
     except PackageNotFoundError:
