@@ -26,7 +26,6 @@ from blsnb.repository.serving_readme import readme_text
 PACKAGE = Path(blsnb.__file__).parent
 OWN_TEXT = {
     "abandoned.AbandonedExecutions",
-    "batcher.SequenceBatcher",
     "calibration.Reproduction",
     "comparison.Comparison",
     "dynamic_batcher.DynamicBatcher",

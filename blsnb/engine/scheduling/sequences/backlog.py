@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Generic
 
-from blsnb.engine.scheduling.batching.batch import Queued, T
+from blsnb.engine.scheduling.batching.batch import T
 from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.rules import SequenceId
 from blsnb.engine.scheduling.sequences.slots import SequenceRequest, SlotQueue
@@ -32,14 +32,10 @@ class WaitingSequence(Generic[T]):
             expires_ns = now_ns + request.queued.timeout_us * US
             self.expires_ns = min(self.expires_ns, expires_ns)
 
-    def expired(self, now_ns: int) -> bool:
-        """Whether its timeout is over."""
-        return self.expires_ns <= now_ns
-
     @property
     def cancelled(self) -> bool:
         """Whether any request was cancelled, which cancels all of them."""
-        return any(request.cancelled for request in self.queue.requests)
+        return any(request.queued.cancelled() for request in self.queue.requests)
 
 
 class Backlog(Generic[T]):
@@ -100,24 +96,11 @@ class Backlog(Generic[T]):
         """Remove expired sequences, and return their requests."""
         if now_ns < self.expires_ns:
             return []
-        over = [waiting for waiting in self._waiting if waiting.expired(now_ns)]
+        over = [waiting for waiting in self._waiting if waiting.expires_ns <= now_ns]
         for waiting in over:
-            self._drop(waiting)
+            self._waiting.remove(waiting)
+            self._close(waiting)
         return [request for waiting in over for request in waiting.queue.requests]
-
-    def remove(self, queued: Queued[T]) -> bool:
-        """Remove a request; return False if it does not wait here."""
-        for waiting in self._waiting:
-            if waiting.queue.discard(queued):
-                self._count -= 1
-                if not waiting.queue:
-                    self._drop(waiting)
-                return True
-        return False
-
-    def _drop(self, waiting: WaitingSequence[T]) -> None:
-        self._waiting.remove(waiting)
-        self._close(waiting)
 
     def _close(self, waiting: WaitingSequence[T]) -> None:
         self._forget_end(waiting)

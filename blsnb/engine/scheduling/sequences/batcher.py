@@ -89,10 +89,6 @@ class SequenceBatcher(Generic[T]):
         self._waits: SequenceDecision[T] = SequenceDecision()
         """The last decision to do nothing."""
 
-    def __repr__(self) -> str:
-        instances = len(self._instances)
-        return f"<SequenceBatcher: {len(self)} waiting for {instances} instances>"
-
     def __len__(self) -> int:
         """Return the number of waiting requests."""
         return len(self._backlog) + sum(map(len, self._instances))
@@ -206,16 +202,6 @@ class SequenceBatcher(Generic[T]):
         slot = self._assignment.end(correlation_id)
         if slot is not None:
             self._put(slot, None, now_ns)
-
-    def remove(self, queued: Queued[T]) -> bool:
-        """Remove a request; return False if it does not wait here."""
-        if self._backlog.remove(queued):
-            return True
-        for number, instance in enumerate(self._instances):
-            if instance.remove(queued):
-                self._changed.add(number)
-                return True
-        return False
 
     def _instance(
         self, number: int, slot_count: int, config: ModelConfig

@@ -107,10 +107,6 @@ class InstanceSlots(ABC, Generic[T]):
     def done(self, members: Iterable[Queued[T]], now_ns: int) -> None:
         """Note that requests were executed."""
 
-    def remove(self, queued: Queued[T]) -> bool:
-        """Remove a request; return False if it does not wait here."""
-        return any(queue.discard(queued) for queue in self._queues)
-
     def sequences(self) -> Iterator[SequenceId]:
         """Yield the sequences with waiting requests, by slot."""
         return (

@@ -47,7 +47,6 @@ class OldestSlots(InstanceSlots[T]):
         # A slot is busy while the batcher has a request of it, or it is executed.
         self._slot_of: dict[Queued[T], int] = {}
         self._busy = [False] * slot_count
-        self._removed: list[Queued[T]] = []
         self._cancelled: list[Queued[T]] = []
         self._wake_ns: int | None = None
 
@@ -70,18 +69,8 @@ class OldestSlots(InstanceSlots[T]):
             self._next(self._slot_of.pop(queued), now_ns)
             self._batch(now_ns, 0)
 
-    def remove(self, queued: Queued[T]) -> bool:
-        """Remove a request; return False if it does not wait here."""
-        if self._batcher.remove(queued):
-            self._removed.append(queued)
-            return True
-        return super().remove(queued)
-
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return what the batcher runs on the instance now."""
-        if self._removed:
-            removed, self._removed = self._removed, []
-            self.done(removed, now_ns)
         found = self._batch(now_ns, int(idle))
         cancelled = self._take_cancelled() if self._cancelled else ()
         if found is None:

@@ -87,11 +87,6 @@ class SequenceRequest(NamedTuple, Generic[T]):
         """Whether it is the last request of its sequence."""
         return bool(self.flags & SEQUENCE_END)
 
-    @property
-    def cancelled(self) -> bool:
-        """Whether its client has cancelled it."""
-        return self.queued.cancelled()
-
 
 class SlotQueue(deque[SequenceRequest[T] | None], Generic[T]):
     """A slot's requests in order; None where a sequence ends without a request."""
@@ -100,11 +95,3 @@ class SlotQueue(deque[SequenceRequest[T] | None], Generic[T]):
     def requests(self) -> list[SequenceRequest[T]]:
         """The requests without the end marks."""
         return [request for request in self if request is not None]
-
-    def discard(self, queued: Queued[T]) -> bool:
-        """Remove a request; return False if it is not here."""
-        for position, request in enumerate(self):
-            if request is not None and request.queued is queued:
-                del self[position]
-                return True
-        return False
