@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from blsnb.engine.instance.executor import number_execution
 from blsnb.engine.instance.inputs import Reshapes
@@ -28,8 +29,7 @@ from blsnb.engine.scheduling.request_queue import (
 from blsnb.engine.scheduling.sequences.instance_slots import SequenceBatch
 from blsnb.model.config import ModelConfig
 
-_TIMED_OUT = ("Request timeout expired", "UNAVAILABLE")
-_CANCELLED = ("", "CANCELLED")
+_EXPIRED = "Request timeout expired"
 
 
 class QueueEntries:
@@ -53,6 +53,16 @@ class QueueEntries:
             pending.inflight.is_cancelled,
         )
         return pending.queued
+
+
+def refused(
+    decision: Decision[Any, PendingRequest], expired: str
+) -> list[tuple[PendingRequest, str, str]]:
+    """Return the requests that a batcher refuses, with text and code of each."""
+    return [
+        *((queued.request, expired, "UNAVAILABLE") for queued in decision.rejected),
+        *((queued.request, "", "CANCELLED") for queued in decision.cancelled),
+    ]
 
 
 def count_batch(
@@ -119,13 +129,11 @@ class DynamicQueue(Queue):
         """Return what to do now."""
         return self._decision(self._batcher.decide(now_ns, self._pool.idle_count))
 
-    def _decision(self, decision: Decision[PendingRequest]) -> QueueDecision:
-        refused = []
-        if decision.rejected or decision.cancelled:
-            refused += [(queued.request, *_TIMED_OUT) for queued in decision.rejected]
-            refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
+    def _decision(
+        self, decision: Decision[Batch[PendingRequest], PendingRequest]
+    ) -> QueueDecision:
         batches = [self._ready(batch, self._pool.claim()) for batch in decision.batches]
-        return QueueDecision(batches, refused, decision.wake_ns)
+        return QueueDecision(batches, refused(decision, _EXPIRED), decision.wake_ns)
 
     def _ready(self, batch: Batch[PendingRequest], place: PoolSlot) -> ReadyBatch:
         number = number_execution()
@@ -161,8 +169,7 @@ class StagedDynamicQueue(DynamicQueue):
         """Return empty batches, to be filled when they are admitted."""
         idle = self._pool.idle_count + self._staged
         decision = self._decision(self._batcher.decide(now_ns, idle, 0))
-        refused = [*self._refused, *decision.refused]
-        self._refused = []
+        refused, self._refused = [*self._refused, *decision.refused], []
         batches = []
         while self._batcher.formed_count > self._staged and self._pool.idle_count:
             self._staged += 1

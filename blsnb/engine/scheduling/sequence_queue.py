@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.scheduling.dynamic_queue import QueueEntries, count_batch
+from blsnb.engine.scheduling.dynamic_queue import QueueEntries, count_batch, refused
 from blsnb.engine.scheduling.request_queue import (
     PendingRequest,
     Queue,
@@ -23,22 +24,16 @@ from blsnb.engine.scheduling.request_queue import (
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
 from blsnb.engine.scheduling.sequences.controls import Controls
 from blsnb.engine.scheduling.sequences.instance_slots import SequenceBatch
-from blsnb.engine.scheduling.sequences.rules import (
-    EXPIRED,
-    EXPIRED_CODE,
-    SequenceNumbers,
-    SequenceRefused,
-)
+from blsnb.engine.scheduling.sequences.rules import EXPIRED, SequenceRefused
 from blsnb.engine.scheduling.sequences.states import States
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.pb_utils.request import RELEASE_ALL
+from blsnb.request_fields import SEQUENCE_START
 from blsnb.tensors.dtypes import of_array
 from blsnb.tensors.ref import TensorRef, freeze
 from blsnb.trace.events import Call
 from blsnb.trace.lazy.call_fields import REQUEST_END
-
-_CANCELLED = ("", "CANCELLED")
 
 
 class NullInflight(Inflight):
@@ -81,7 +76,7 @@ class SequenceQueue(Queue):
         self._controls = Controls(config)
         self._states = States(config, read)
         self._entries = QueueEntries(config)
-        self._numbers = SequenceNumbers() if config.iterative else None
+        self._numbers = itertools.count(1) if config.iterative else None
         self._pool = pool
         self._statistics = statistics
         self._log = log
@@ -98,11 +93,12 @@ class SequenceQueue(Queue):
             It has no correlation id, is a batch, or its sequence did not start.
         """
         inflight = pending.inflight
-        if self._numbers is not None:
-            message = inflight.message
-            fields = message.fields
-            number, flags = self._numbers.of(fields.correlation_id, fields.flags)
-            inflight.message = message.with_fields(correlation_id=number, flags=flags)
+        message = inflight.message
+        if self._numbers is not None and not message.fields.correlation_id:
+            # core: src/sequence_utils.h, IterativeSequencer::SetupSequenceRequest
+            inflight.message = message.with_fields(
+                correlation_id=next(self._numbers), flags=SEQUENCE_START
+            )
         try:
             self._put(pending, now_ns)
         except SequenceRefused as refused:
@@ -119,12 +115,8 @@ class SequenceQueue(Queue):
     def decide(self, now_ns: int) -> QueueDecision:
         """Return what to do now."""
         decision = self._batcher.decide(now_ns, self._pool.idle)
-        refused = [
-            (queued.request, EXPIRED, EXPIRED_CODE) for queued in decision.rejected
-        ]
-        refused += [(queued.request, *_CANCELLED) for queued in decision.cancelled]
         batches = [self._ready(batch) for batch in decision.batches]
-        return QueueDecision(batches, refused, decision.wake_ns)
+        return QueueDecision(batches, refused(decision, EXPIRED), decision.wake_ns)
 
     def _ready(self, batch: SequenceBatch[PendingRequest]) -> ReadyBatch:
         queued = [each for each in batch.members if each is not None]

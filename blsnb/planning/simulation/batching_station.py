@@ -85,10 +85,12 @@ class BatchingStation(Station):
 
     def _decide(
         self, idle: int, startable: int | None = None
-    ) -> Decision[SimulatedRequest]:
+    ) -> Decision[Batch[SimulatedRequest], SimulatedRequest]:
         return self._batcher.decide(self._timeline.now_ns, idle, startable)
 
-    def _apply(self, decision: Decision[SimulatedRequest]) -> None:
+    def _apply(
+        self, decision: Decision[Batch[SimulatedRequest], SimulatedRequest]
+    ) -> None:
         for batch in decision.batches:
             self._start(batch, self._idle.popleft(), None)
         if decision.rejected:

@@ -9,11 +9,7 @@ from dataclasses import dataclass, field
 
 from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatch, SequenceBatcher
-from blsnb.engine.scheduling.sequences.rules import (
-    EXPIRED,
-    SequenceNumbers,
-    SequenceRefused,
-)
+from blsnb.engine.scheduling.sequences.rules import EXPIRED, SequenceRefused
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.normalization import normalise
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
@@ -73,7 +69,7 @@ class Stage:
         self.busy: dict[int, SequenceBatch[Played]] = {}
         self.now_ns = 0
         self.iterative = config.iterative
-        self._numbers = SequenceNumbers()
+        self._numbers = itertools.count(1)
         self._order = itertools.count()
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._instances = range(instances)
@@ -138,9 +134,8 @@ class Stage:
         return outcome
 
     def _arrive(self, played: Played) -> None:
-        if self.iterative:
-            placed = self._numbers.of(played.sequence, played.flags)
-            played.sequence, played.flags = placed
+        if self.iterative and not played.sequence:
+            played.sequence, played.flags = next(self._numbers), SEQUENCE_START
         self._add(played)
 
     def _add(self, played: Played) -> None:

@@ -238,6 +238,19 @@ def test_iterations_of_several_requests_share_an_execute(server):
     assert (5, 5) == (row["inference_count"], row["execution_count"])
 
 
+def test_a_request_to_an_iterative_model_may_name_its_sequence(server):
+    """It must have the START flag itself, and takes no number."""
+    config = sequences("iterative_sequence: true oldest { max_candidate_sequences: 4 }")
+    server.define("model", AGAIN, config=config)
+
+    server.infer("model", x(1), correlation_id=77, sequence_start=True)
+    with pytest.raises(InferenceError, match="must specify the START flag"):
+        server.infer("model", x(1), correlation_id=78)
+    server.infer("model", x(1), sequence_end=True)
+
+    assert [(77, 1), (1, 1)] == stage.seen
+
+
 def test_a_request_that_is_rescheduled_too_late_is_never_answered(server):
     """Its sequence was idle for too long: Triton logs that and drops it."""
     config = sequences("iterative_sequence: true max_sequence_idle_microseconds: 1")

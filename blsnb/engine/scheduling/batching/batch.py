@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
+B = TypeVar("B")
 T = TypeVar("T")
 
 
@@ -96,7 +97,7 @@ class Batch(NamedTuple, Generic[T]):
     left_out: tuple[tuple[Queued[T], Reason], ...] = ()
 
 
-class Decision(NamedTuple, Generic[T]):
+class Decision(NamedTuple, Generic[B, T]):
     """What to do now.
 
     Parameters
@@ -104,14 +105,14 @@ class Decision(NamedTuple, Generic[T]):
     batches
         Batches to start, each on one idle instance.
     rejected
-        Requests to answer with ``Request timeout expired``, status UNAVAILABLE.
+        Requests that have expired: to answer with status UNAVAILABLE.
     cancelled
-        Requests that were cancelled.
+        Requests to answer with status CANCELLED and no text.
     wake_ns
         When to decide again if nothing happens before; None: never.
     """
 
-    batches: tuple[Batch[T], ...] = ()
+    batches: tuple[B, ...] = ()
     rejected: tuple[Queued[T], ...] = ()
     cancelled: tuple[Queued[T], ...] = ()
     wake_ns: int | None = None

@@ -25,7 +25,7 @@ POLL_NS = 500_000_000
 """Time that Triton's batcher thread sleeps unless it is woken."""
 PREFETCHED = 2
 """Number of batches per instance that are formed ahead."""
-_NOTHING: Decision[Any] = Decision()
+_NOTHING: Decision[Any, Any] = Decision()
 
 
 class Asleep(Enum):
@@ -119,7 +119,7 @@ class DynamicBatcher(Generic[T]):
 
     def decide(
         self, now_ns: int, idle: int, startable: int | None = None
-    ) -> Decision[T]:
+    ) -> Decision[Batch[T], T]:
         """Return what to do after any change.
 
         Parameters

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
-from typing import Generic, NamedTuple
+from typing import Generic
 
-from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
+from blsnb.engine.scheduling.batching.batch import Cause, Decision, Queued, Reason, T
 from blsnb.engine.scheduling.batching.forming_batch import MAX_LEFT_OUT
 from blsnb.engine.scheduling.batching.policy_queue import US
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.backlog import NEVER_NS
-from blsnb.engine.scheduling.sequences.direct import DirectRules, DirectSlots
+from blsnb.engine.scheduling.sequences.direct import DirectSlots
 from blsnb.engine.scheduling.sequences.instance_slots import (
     NOTHING,
     InstanceDecision,
@@ -26,26 +26,6 @@ from blsnb.model.config import ModelConfig
 from blsnb.model.rules.instances import slots_of
 
 _MAX_NAMED = 8
-
-
-class SequenceDecision(NamedTuple, Generic[T]):
-    """What to do now.
-
-    Parameters
-    ----------
-    rejected
-        Requests to answer with ``EXPIRED``, status UNAVAILABLE.
-    cancelled
-        Requests to answer with status CANCELLED and no text: they or others of
-        their sequences were cancelled.
-    wake_ns
-        When to decide again if nothing happens before; None: never.
-    """
-
-    batches: tuple[SequenceBatch[T], ...] = ()
-    rejected: tuple[Queued[T], ...] = ()
-    cancelled: tuple[Queued[T], ...] = ()
-    wake_ns: int | None = None
 
 
 class SequenceBatcher(Generic[T]):
@@ -77,8 +57,9 @@ class SequenceBatcher(Generic[T]):
         )
         self._backlog = self._assignment.backlog
         self._explains = explains
-        self._instances = [
-            self._instance(number, slot_count, config)
+        strategy = OldestSlots if batching.HasField("oldest") else DirectSlots
+        self._instances: list[InstanceSlots[T]] = [
+            strategy(number, slot_count, self._assignment, config, explains)
             for number in range(instance_count)
         ]
         self._changed: set[int] = set()
@@ -86,7 +67,7 @@ class SequenceBatcher(Generic[T]):
         self._idle: set[int] = set()
         self._wakes: dict[int, int] = {}
         """When instances must decide again."""
-        self._waits: SequenceDecision[T] = SequenceDecision()
+        self._waits: Decision[SequenceBatch[T], T] = Decision()
         """The last decision to do nothing."""
 
     def __len__(self) -> int:
@@ -121,8 +102,13 @@ class SequenceBatcher(Generic[T]):
         self._changed.add(slot.instance)
         self._instances[slot.instance].put(slot.number, request, now_ns)
 
-    def decide(self, now_ns: int, idle: Collection[int]) -> SequenceDecision[T]:
-        """Return what to do after any change; ``idle`` are the free instances."""
+    def decide(
+        self, now_ns: int, idle: Collection[int]
+    ) -> Decision[SequenceBatch[T], T]:
+        """Return what to do after any change; ``idle`` are the free instances.
+
+        A request is also cancelled if others of its sequence were.
+        """
         expired: tuple[Queued[T], ...] = ()
         if now_ns >= self._assignment.reap_ns:
             self._end_idle(now_ns)
@@ -133,7 +119,7 @@ class SequenceBatcher(Generic[T]):
         wake_ns = self._wake_ns()
         if not (decisions or expired or cancelled):
             if wake_ns != self._waits.wake_ns:
-                self._waits = SequenceDecision(wake_ns=wake_ns)
+                self._waits = Decision(wake_ns=wake_ns)
             return self._waits
         batches = []
         for decision in decisions:
@@ -143,7 +129,7 @@ class SequenceBatcher(Generic[T]):
                 batch = self._explained(batch, decision.left_out)
             if batch is not None:
                 batches.append(batch)
-        return SequenceDecision(tuple(batches), expired, tuple(cancelled), wake_ns)
+        return Decision(tuple(batches), expired, tuple(cancelled), wake_ns)
 
     def _decisions(self, now_ns: int, idle: set[int]) -> list[InstanceDecision[T]]:
         """Return the decisions of the instances for which anything has changed."""
@@ -202,18 +188,6 @@ class SequenceBatcher(Generic[T]):
         slot = self._assignment.end(correlation_id)
         if slot is not None:
             self._put(slot, None, now_ns)
-
-    def _instance(
-        self, number: int, slot_count: int, config: ModelConfig
-    ) -> InstanceSlots[T]:
-        if config.message.sequence_batching.HasField("oldest"):
-            return OldestSlots(
-                number, slot_count, self._assignment, config, explains=self._explains
-            )
-        rules = DirectRules.of(config)
-        return DirectSlots(
-            number, slot_count, self._assignment, rules, explains=self._explains
-        )
 
     def _end_idle(self, now_ns: int) -> None:
         for slot in self._assignment.idle(now_ns):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,44 +18,13 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
     LeftOut,
     SequenceBatch,
 )
-from blsnb.engine.scheduling.sequences.slots import (
-    SequenceRequest,
-)
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 from blsnb.model.config import ModelConfig
 from blsnb.request_fields import SEQUENCE_END
 
 _AT_ONCE = Reason(
     Cause.INSTANCE_FREE, "its instance is idle: slots with a request run at once"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DirectRules:
-    """Settings of the direct strategy.
-
-    Parameters
-    ----------
-    utilization
-        Share of slots that must have a request, unless one waited ``delay_ns``.
-    """
-
-    utilization: float
-    delay_ns: int
-    equal: EqualInputs
-
-    @classmethod
-    def of(cls, config: ModelConfig) -> DirectRules:
-        """Read the settings of a model."""
-        direct = config.message.sequence_batching.direct
-        return cls(
-            direct.minimum_slot_utilization,
-            direct.max_queue_delay_microseconds * US,
-            EqualInputs.of(config),
-        )
-
-    def filled(self, ready: int, slots: int) -> bool:
-        """Whether enough slots have a request; in single precision, as on Triton."""
-        return bool(np.float32(ready) / np.float32(slots) >= self.utilization)
 
 
 class DirectSlots(InstanceSlots[T]):
@@ -72,12 +40,15 @@ class DirectSlots(InstanceSlots[T]):
         number: int,
         slot_count: int,
         assignment: SlotAssignment[T],
-        rules: DirectRules,
-        *,
-        explains: bool = True,
+        config: ModelConfig,
+        explains: bool,
     ) -> None:
-        super().__init__(number, slot_count, assignment, explains=explains)
-        self._rules = rules
+        super().__init__(number, slot_count, assignment, config, explains)
+        direct = config.message.sequence_batching.direct
+        self._utilization = direct.minimum_slot_utilization
+        """Share of slots that must have a request, unless one waited too long."""
+        self._delay_ns = direct.max_queue_delay_microseconds * US
+        self._equal = EqualInputs.of(config)
 
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return the batch to run now, if the instance is idle."""
@@ -107,17 +78,19 @@ class DirectSlots(InstanceSlots[T]):
         self, ready: list[int], now_ns: int
     ) -> tuple[Reason | None, int | None]:
         """Return the reason to run now; else None and the latest time to run."""
-        rules = self._rules
-        if not rules.delay_ns or not rules.utilization:
+        delay_ns, utilization = self._delay_ns, self._utilization
+        if not delay_ns or not utilization:
             return _AT_ONCE, None
-        said = f"{len(ready)} of {len(self._queues)} slots have a request"
-        if rules.filled(len(ready), len(self._queues)):
-            words = f"{said}: minimum_slot_utilization is {rules.utilization:g}"
+        slot_count = len(self._queues)
+        said = f"{len(ready)} of {slot_count} slots have a request"
+        # In single precision, as on Triton.
+        if np.float32(len(ready)) / np.float32(slot_count) >= utilization:
+            words = f"{said}: minimum_slot_utilization is {utilization:g}"
             return Reason(Cause.SLOTS_FILLED, words), None
         oldest_ns = min(self._front(slot).queued.enqueued_ns for slot in ready)
-        due_ns = oldest_ns + rules.delay_ns + 1
+        due_ns = oldest_ns + delay_ns + 1
         if now_ns >= due_ns:
-            words = f"{said}, and the delay of {rules.delay_ns // US} µs was over"
+            words = f"{said}, and the delay of {delay_ns // US} µs was over"
             return Reason(Cause.DELAY_OVER, words), None
         return None, due_ns
 
@@ -126,7 +99,7 @@ class DirectSlots(InstanceSlots[T]):
         members: list[Queued[T] | None] = [None] * (ready[-1] + 1)
         for number in ready:
             request = self._front(number)
-            if self._rules.equal.difference(first, request.queued):
+            if self._equal.difference(first, request.queued):
                 continue
             self._queues[number].popleft()
             if request.flags & SEQUENCE_END:
@@ -142,7 +115,7 @@ class DirectSlots(InstanceSlots[T]):
                 if taken or place:
                     yield request.queued, ONE_AT_A_TIME
                 else:
-                    difference = self._rules.equal.difference(first, request.queued)
+                    difference = self._equal.difference(first, request.queued)
                     yield request.queued, difference or ONE_AT_A_TIME
 
     def _front(self, slot: int) -> SequenceRequest[T]:

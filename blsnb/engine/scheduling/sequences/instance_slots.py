@@ -14,6 +14,7 @@ from blsnb.engine.scheduling.sequences.slots import (
     Slot,
     SlotQueue,
 )
+from blsnb.model.config import ModelConfig
 
 ONE_AT_A_TIME = Reason(
     Cause.ONE_AT_A_TIME, "stands behind another request of its slot: one at a time"
@@ -74,6 +75,8 @@ class InstanceSlots(ABC, Generic[T]):
 
     Parameters
     ----------
+    config
+        The model's, which has the settings of the strategy.
     explains
         Whether batches list the waiting requests that are not part of them.
     """
@@ -83,8 +86,8 @@ class InstanceSlots(ABC, Generic[T]):
         number: int,
         slot_count: int,
         assignment: SlotAssignment[T],
-        *,
-        explains: bool = True,
+        config: ModelConfig,
+        explains: bool,
     ) -> None:
         self._number = number
         self._assignment = assignment

@@ -16,9 +16,7 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
     LeftOut,
     SequenceBatch,
 )
-from blsnb.engine.scheduling.sequences.slots import (
-    SequenceRequest,
-)
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 from blsnb.model.config import ModelConfig
 from blsnb.request_fields import SEQUENCE_END
 
@@ -37,10 +35,9 @@ class OldestSlots(InstanceSlots[T]):
         slot_count: int,
         assignment: SlotAssignment[T],
         config: ModelConfig,
-        *,
-        explains: bool = True,
+        explains: bool,
     ) -> None:
-        super().__init__(number, slot_count, assignment, explains=explains)
+        super().__init__(number, slot_count, assignment, config, explains)
         self._batcher: DynamicBatcher[T] = DynamicBatcher(
             _as_dynamic(config), self._cancel, explains=explains
         )
@@ -72,7 +69,7 @@ class OldestSlots(InstanceSlots[T]):
     def decide(self, now_ns: int, idle: bool) -> InstanceDecision[T]:
         """Return what the batcher runs on the instance now."""
         found = self._batch(now_ns, int(idle))
-        cancelled = self._take_cancelled() if self._cancelled else ()
+        cancelled, self._cancelled = tuple(self._cancelled), []
         if found is None:
             if not cancelled and self._wake_ns is None:
                 return NOTHING
@@ -80,10 +77,6 @@ class OldestSlots(InstanceSlots[T]):
         left_out = chain(found.left_out, self._behind()) if self._explains else ()
         batch = SequenceBatch(self._number, found.members, found.sent_because)
         return InstanceDecision(batch, cancelled, self._wake_ns, left_out=left_out)
-
-    def _take_cancelled(self) -> tuple[Queued[T], ...]:
-        cancelled, self._cancelled = self._cancelled, []
-        return tuple(cancelled)
 
     def _batch(self, now_ns: int, idle: int) -> Batch[T] | None:
         """Return the batch to start, if any; advance slots of cancelled requests."""

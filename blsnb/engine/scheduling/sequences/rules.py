@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
-from blsnb.request_fields import SEQUENCE_START
-
 SequenceId = int | str
 """A correlation id; 0 and ``""`` mean that there is no sequence."""
 
 EXPIRED = "timeout of the corresponding sequence has been expired"
-EXPIRED_CODE = "UNAVAILABLE"
 
 
 class SequenceRefused(Exception):
@@ -20,27 +15,6 @@ class SequenceRefused(Exception):
         super().__init__(message)
         self.message = message
         self.code = code
-
-
-class SequenceNumbers:
-    """Numbers the requests of an iterative model that belong to no sequence.
-
-    References
-    ----------
-    core: src/sequence_utils.h, IterativeSequencer::SetupSequenceRequest
-    """
-
-    def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-
-    def of(self, sequence: SequenceId, flags: int) -> tuple[SequenceId, int]:
-        """Return correlation id and flags for a new request.
-
-        A request with a correlation id keeps both: it must have START itself.
-        """
-        if sequence:
-            return sequence, flags
-        return next(self._numbers), SEQUENCE_START
 
 
 def not_alone(model: str, batch_size: int) -> SequenceRefused:

@@ -2,7 +2,7 @@ import pytest
 
 from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
-from blsnb.engine.scheduling.sequences.rules import SequenceNumbers, SequenceRefused
+from blsnb.engine.scheduling.sequences.rules import SequenceRefused
 
 from ..playing import Stage, config_of
 
@@ -107,13 +107,3 @@ def test_start_and_end_may_be_one_request():
     stage.play()
 
     assert ["0: only", "0: next"] == stage.groups()
-
-
-def test_requests_of_an_iterative_model_get_numbers_and_start():
-    """Requests that name a sequence keep their flags."""
-    numbers = SequenceNumbers()
-
-    assert (1, 1) == numbers.of(0, 0)
-    assert (2, 1) == numbers.of("", 2)
-    assert (77, 0) == numbers.of(77, 0)
-    assert (3, 1) == numbers.of(0, 3)
