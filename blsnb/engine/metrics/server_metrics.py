@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,9 +12,10 @@ from blsnb.engine.metrics.registry import Fixed, MetricLine
 from blsnb.engine.metrics.version_counts import VersionCounts
 
 if TYPE_CHECKING:
-    from blsnb.engine.metrics.latency_summaries import LatencySummaries, Summary
+    from blsnb.engine.metrics.latency_summaries import Summary
 
-_DEFAULT = MetricsConfig()
+_Counted = tuple[VersionCounts, Counter[str]]
+"""The counts of a version, and their present sums."""
 _REASONS = ("OTHER", "BACKEND", "CANCELED", "REJECTED")
 
 
@@ -99,7 +101,7 @@ _SUMMARIES = {
         for what in ("hit", "miss")
     },
 }
-"""Name and description, by the attribute of `LatencySummaries`."""
+"""Name and description, by the kind of `LatencySummaries`."""
 NAMES = {
     **{
         each.name: "COUNTER"
@@ -111,7 +113,7 @@ NAMES = {
 
 
 def own_metrics(
-    versions: Iterable[VersionCounts], config: MetricsConfig = _DEFAULT
+    versions: Iterable[VersionCounts], config: MetricsConfig
 ) -> Iterator[Fixed]:
     """Yield the families with the present counts of versions.
 
@@ -119,7 +121,7 @@ def own_metrics(
     ----------
     core: src/metrics.cc, src/metric_model_reporter.cc
     """
-    known = [_Version(version) for version in versions]
+    known = [(version, version.read()) for version in versions]
     yield _counter(_SUCCESS, known)
     yield _failures(known)
     # Without latency counters Triton's counters of executions stay at 0.
@@ -127,29 +129,19 @@ def own_metrics(
         yield _counter(family, known, stands=not config.counter_latencies)
     for family in _DURATIONS if config.counter_latencies else ():
         yield _counter(family, known)
-    cached = [version for version in known if version.is_cached]
+    cached = [each for each in known if each[0].is_cached]
     for family in _CACHE if cached and config.counter_latencies else ():
         yield _counter(family, cached)
     pending = tuple(
-        MetricLine(_PENDING.name, version.labels, version.pending) for version in known
+        MetricLine(_PENDING.name, version.labels, version.waiting_count)
+        for version, _ in known
     )
     yield Fixed(_PENDING.name, _PENDING.description, "GAUGE", pending)
-    yield from _summaries(known, config.quantiles)
-
-
-class _Version:
-    """The counts of one version, read once."""
-
-    def __init__(self, counts: VersionCounts) -> None:
-        self.labels = counts.labels
-        self.is_cached = counts.is_cached
-        self.summaries = counts.summaries
-        self.pending = counts.waiting_count
-        self.sums = counts.read()
+    yield from _summaries([version for version, _ in known], config.quantiles)
 
 
 def _counter(
-    family: _Counter, versions: list[_Version], *, stands: bool = False
+    family: _Counter, versions: list[_Counted], *, stands: bool = False
 ) -> Fixed:
     # The page shows microseconds.
     unit = 1000 if family.path.endswith(".ns") else 1
@@ -157,15 +149,15 @@ def _counter(
         MetricLine(
             family.name,
             version.labels,
-            0 if stands else version.sums[family.path] // unit,
+            0 if stands else sums[family.path] // unit,
         )
-        for version in versions
+        for version, sums in versions
     )
     return Fixed(family.name, family.description, "COUNTER", rows)
 
 
 def _summaries(
-    versions: list[_Version], quantiles: tuple[float, ...]
+    versions: list[VersionCounts], quantiles: tuple[float, ...]
 ) -> Iterator[Fixed]:
     """Yield the summaries; as on Triton, cached models have none of whole requests."""
     for kind, (name, description) in _SUMMARIES.items():
@@ -179,7 +171,7 @@ def _summaries(
             if version.summaries is not None
             if version.is_cached in when
             for row in _summary(
-                name, version.labels, version.summaries, kind, quantiles
+                name, version.labels, version.summaries.by_kind[kind], quantiles
             )
         )
         yield Fixed(name, description, "SUMMARY", rows)
@@ -188,27 +180,24 @@ def _summaries(
 def _summary(
     name: str,
     labels: tuple[tuple[str, str], ...],
-    summaries: LatencySummaries,
-    kind: str,
+    summary: Summary,
     quantiles: tuple[float, ...],
 ) -> Iterator[MetricLine]:
-    summary: Summary = getattr(summaries, kind)
-    reading = summary.read(quantiles, CLOCK.now_ns())
-    yield MetricLine(f"{name}_count", labels, reading.counted)
-    yield MetricLine(f"{name}_sum", labels, reading.sum_us)
-    for quantile, value in reading.quantiles.items():
+    yield MetricLine(f"{name}_count", labels, summary.count)
+    yield MetricLine(f"{name}_sum", labels, summary.sum_us)
+    for quantile, value in summary.quantiles(quantiles, CLOCK.now_ns()).items():
         yield MetricLine(name, (*labels, ("quantile", f"{quantile:g}")), value)
 
 
-def _failures(versions: list[_Version]) -> Fixed:
+def _failures(versions: list[_Counted]) -> Fixed:
     """Return a line for each reason; ``BACKEND`` means failures of the model."""
     rows = tuple(
         MetricLine(
             _FAILURE.name,
-            tuple(sorted((*each.labels, ("reason", reason)))),
-            each.sums[reason],
+            tuple(sorted((*version.labels, ("reason", reason)))),
+            sums[reason],
         )
-        for each in versions
+        for version, sums in versions
         for reason in _REASONS
     )
     return Fixed(_FAILURE.name, _FAILURE.description, "COUNTER", rows)

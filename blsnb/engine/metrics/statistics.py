@@ -33,8 +33,9 @@ class _Sums:
         self.infer_ns += infer_ns
         self.output_ns += output_ns
 
-    def add_times(self, other: _Sums, sign: int) -> None:
-        """Add or subtract times."""
+    def merge(self, other: _Sums, sign: int) -> None:
+        """Add or subtract other sums."""
+        self.count += sign * other.count
         self.input_ns += sign * other.input_ns
         self.infer_ns += sign * other.infer_ns
         self.output_ns += sign * other.output_ns
@@ -65,8 +66,7 @@ class ModelStatistics:
         self._version = version
         self._last_ns = 0
         self._inference_count = 0
-        self._success_ns = self._queue_ns = 0
-        self._fail_ns = 0
+        self._success_ns = self._queue_ns = self._fail_ns = 0
         self._failures = _Sums()
         self.rejections: Counter[str] = Counter()
         """Requests that were rejected before execution, by reason."""
@@ -116,8 +116,14 @@ class ModelStatistics:
         if self._latest is not None:
             self._latest.append((end, end - begun))
         if self.summaries is not None:
-            phases = (ready - start, infer_ns, output_ns)
-            self.summaries.add(end, end - begun, start - queued, phases)
+            self.summaries.add(
+                end,
+                request=end - begun,
+                queue=start - queued,
+                compute_input=ready - start,
+                compute_infer=infer_ns,
+                compute_output=output_ns,
+            )
 
     def add_steps(
         self,
@@ -145,13 +151,10 @@ class ModelStatistics:
         self._last_ns = call.request_end_ns
         self._sums(batch_size).add(*phases)
         self._inference_count += batch_size
-        self._success_ns += took_ns
         queue_ns = begun_ns - call.queue_start_ns
         self._queue_ns += queue_ns
-        if self._latest is not None:
-            self._latest.append((call.request_end_ns, took_ns))
-        if self.summaries is not None:
-            self.summaries.add(call.request_end_ns, took_ns, queue_ns, phases)
+        times = zip(_PHASES, phases, strict=True)
+        self._succeed(call, queue=queue_ns, **dict(times))
 
     def reject(self, call: Call, reason: str) -> None:
         """Count a call that was rejected before execution.
@@ -168,12 +171,16 @@ class ModelStatistics:
         """Count a call that the response cache answered."""
         self._hits += 1
         self._hit_ns += look_up_ns
-        took_ns = call.request_end_ns - call.request_start_ns
+        self._succeed(call, queue=0, cache_hit=look_up_ns)
+
+    def _succeed(self, call: Call, **durations_ns: int) -> None:
+        end_ns = call.request_end_ns
+        took_ns = end_ns - call.request_start_ns
         self._success_ns += took_ns
         if self._latest is not None:
-            self._latest.append((call.request_end_ns, took_ns))
+            self._latest.append((end_ns, took_ns))
         if self.summaries is not None:
-            self.summaries.hit(call.request_end_ns, took_ns, look_up_ns)
+            self.summaries.add(end_ns, request=took_ns, **durations_ns)
 
     def miss(self, ns: int) -> None:
         """Count a miss of the response cache; ``ns`` for look-up and insertion."""
@@ -181,7 +188,7 @@ class ModelStatistics:
         self._miss_ns += ns
         self._success_ns += ns
         if self.summaries is not None:
-            self.summaries.miss(ns)
+            self.summaries.add(CLOCK.now_ns(), cache_miss=ns)
 
     def _sums(self, size: int) -> _Sums:
         """Return the sums of a batch size; size 0 means a request that led no batch."""
@@ -194,8 +201,7 @@ class ModelStatistics:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the statistics in Triton's JSON form."""
-        successes = self._successes()
-        count = successes.count + self._hits
+        count, failed = self.totals()
         batches = self._by_size()
         return {
             "name": self._name,
@@ -205,11 +211,9 @@ class ModelStatistics:
             "execution_count": sum(sums.count for _, sums in batches),
             "inference_stats": {
                 "success": _duration(count, self._success_ns),
-                "fail": _duration(
-                    self._failures.count + self.rejections.total(), self._fail_ns
-                ),
+                "fail": _duration(failed, self._fail_ns),
                 "queue": _duration(count, self._queue_ns),
-                **successes.as_dict(),
+                **self._successes().as_dict(),
                 "cache_hit": _duration(self._hits, self._hit_ns),
                 "cache_miss": _duration(self._misses, self._miss_ns),
             },
@@ -268,11 +272,9 @@ class ModelStatistics:
     def _successes(self) -> _Sums:
         """Return the sums of successful executions."""
         successes = _Sums()
-        for _, sums in ((0, self._mates), *self._by_size()):
-            successes.count += sums.count
-            successes.add_times(sums, 1)
-        successes.count -= self._failures.count
-        successes.add_times(self._failures, -1)
+        for sums in (self._mates, *self._batches.copy().values()):
+            successes.merge(sums, 1)
+        successes.merge(self._failures, -1)
         return successes
 
     def _last_inference_ms(self) -> int:

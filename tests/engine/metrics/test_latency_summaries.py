@@ -22,10 +22,10 @@ def test_quantiles_are_of_the_last_minute():
     for number in range(1, 11):
         summary.add(MAX_AGE_NS, number * US)
 
-    reading = summary.read((0.0, 0.5, 0.9, 1.0), MAX_AGE_NS)
-
-    assert (11, 62) == (reading.counted, reading.sum_us)
-    assert {0.0: 1, 0.5: 5, 0.9: 9, 1.0: 10} == reading.quantiles
+    assert (11, 62) == (summary.count, summary.sum_us)
+    assert {0.0: 1, 0.5: 5, 0.9: 9, 1.0: 10} == summary.quantiles(
+        (0.0, 0.5, 0.9, 1.0), MAX_AGE_NS
+    )
 
 
 def test_without_anything_lately_there_are_none():
@@ -33,9 +33,7 @@ def test_without_anything_lately_there_are_none():
     summary = Summary()
     summary.add(0, US)
 
-    reading = summary.read((0.5,), MAX_AGE_NS)
-
-    assert math.isnan(reading.quantiles[0.5])
+    assert math.isnan(summary.quantiles((0.5,), MAX_AGE_NS)[0.5])
 
 
 def test_many_are_not_kept():
@@ -44,9 +42,8 @@ def test_many_are_not_kept():
     for number in range(MAX_DURATIONS + 10):
         summary.add(number, number * US)
 
-    reading = summary.read((0.0,), MAX_DURATIONS)
-
-    assert (MAX_DURATIONS + 10, 10) == (reading.counted, reading.quantiles[0.0])
+    assert MAX_DURATIONS + 10 == summary.count
+    assert {0.0: 10} == summary.quantiles((0.0,), MAX_DURATIONS)
 
 
 @pytest.mark.parametrize(
