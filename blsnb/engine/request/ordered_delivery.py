@@ -7,13 +7,19 @@ from blsnb.engine.threads.waiter import Waiter
 
 
 class DeliveryTurn:
-    """The place of a request in the order of responses."""
+    """The place of a request in the order of responses.
+
+    Parameters
+    ----------
+    before
+        That of the previous request; None for the first one.
+    """
 
     __slots__ = ("_before", "_over")
 
-    def __init__(self, before: Waiter | None, over: Waiter) -> None:
-        self._before = before
-        self._over = over
+    def __init__(self, before: DeliveryTurn | None) -> None:
+        self._over = Waiter()
+        self._before = None if before is None else before._over
 
     def wait(self, root: RootRequest) -> None:
         """Wait until the response to the previous request was delivered.
@@ -29,15 +35,3 @@ class DeliveryTurn:
     def end(self) -> None:
         """Let the next response be delivered, whether or not this one was."""
         self._over.wake()
-
-
-class DeliveryOrder:
-    """Delivers responses in request order. Not thread-safe."""
-
-    def __init__(self) -> None:
-        self._last: Waiter | None = None
-
-    def next(self) -> DeliveryTurn:
-        """Return the turn after the last one."""
-        before, self._last = self._last, Waiter()
-        return DeliveryTurn(before, self._last)

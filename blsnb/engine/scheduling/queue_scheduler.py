@@ -17,7 +17,7 @@ from blsnb.engine.request import hang_report as hang
 from blsnb.engine.request.deadlock import Deadlock
 from blsnb.engine.request.inflight import Inflight
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.request.ordered_delivery import DeliveryOrder
+from blsnb.engine.request.ordered_delivery import DeliveryTurn
 from blsnb.engine.scheduling.request_queue import PendingRequest, Queue, ReadyBatch
 from blsnb.engine.scheduling.scheduler import Rejected
 from blsnb.engine.threads.alarm import Alarm
@@ -74,7 +74,7 @@ class QueueScheduler:
         self._is_decided = True
         """Whether the queue has decided since the end of an execution."""
         self._retiring = False
-        self._turns = DeliveryOrder() if queue.preserve_ordering else None
+        self._last_turn: DeliveryTurn | None = None
         self._unstarted: list[Callable[[], None]] = []
         """Executions without a thread: no worker could start and no client waits."""
         pool.on_free = self._wake
@@ -96,8 +96,8 @@ class QueueScheduler:
             if self._retiring:
                 raise Retired
             self._queue.add(pending, now_ns)
-            if self._turns is not None:
-                inflight.turn = self._turns.next()
+            if self._queue.preserve_ordering:
+                inflight.turn = self._last_turn = DeliveryTurn(self._last_turn)
         inflight.root.arrive()
         while pending.executed is None:
             if pending.lead is None:

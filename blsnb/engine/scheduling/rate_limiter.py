@@ -157,7 +157,7 @@ class RateLimiter(Generic[T]):
         if first is None:
             return []
         member = self._members[self._staged[first]]
-        if self._lacks(member.needs):
+        if self._lacking(member.needs):
             return []
         self._running[first] = self._staged.pop(first)
         self._use(member.needs, 1)
@@ -167,13 +167,6 @@ class RateLimiter(Generic[T]):
     def _use(self, needs: Needs, sign: int) -> None:
         for resource, count in needs.resources.items():
             self._used[resource] = self._used.get(resource, 0) + sign * count
-
-    def _lacks(self, needs: Needs) -> bool:
-        used = self._used
-        for resource, count in needs.resources.items():
-            if used.get(resource, 0) + count > self._limits[resource]:
-                return True
-        return False
 
     def _lacking(self, needs: Needs) -> list[Resource]:
         return [

@@ -116,5 +116,9 @@ class Queue(ABC):
         """Note the end of an execution; return the requests to execute again."""
         return []
 
+    def fill(self, staged: ReadyBatch, now_ns: int) -> ReadyBatch | None:
+        """Return what an admitted execution runs; None if nothing is left."""
+        return staged
+
     def resized(self) -> None:  # noqa: B027 - a model may be reloaded instead
         """Adapt to a changed number of instances in the pool."""

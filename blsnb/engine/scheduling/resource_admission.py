@@ -170,11 +170,8 @@ def parse_rate_limit(mode: str, resources: Counts) -> ResourceAdmission | None:
 
 
 def _by_device(name: str, counts: int | Mapping[int, int]) -> dict[int | None, int]:
-    by_device: dict[int | None, int] = {}
-    if isinstance(counts, Mapping):
-        by_device |= dict(counts.items())
-    else:
-        by_device[None] = counts
+    items = counts.items() if isinstance(counts, Mapping) else [(None, counts)]
+    by_device = dict[int | None, int](items)
     numbers = (*by_device.values(), *(key for key in by_device if key is not None))
     if not all(isinstance(each, int) and each >= 0 for each in numbers):
         raise ValueError(

@@ -19,7 +19,6 @@ from blsnb.model.config import ModelConfig
 if TYPE_CHECKING:
     from blsnb.engine.scheduling.request_queue import Queue
     from blsnb.engine.scheduling.resource_admission import ResourceAdmission
-    from blsnb.engine.scheduling.staged_scheduler import Fill
 
 
 class Schedulers:
@@ -98,25 +97,17 @@ class Schedulers:
         limits: ResourceAdmission,
     ) -> Scheduler:
         from blsnb.engine.scheduling.dynamic_queue import StagedDynamicQueue
-        from blsnb.engine.scheduling.staged_scheduler import (
-            FifoQueue,
-            StagedScheduler,
-            as_staged,
-        )
+        from blsnb.engine.scheduling.staged_scheduler import FifoQueue, StagedScheduler
 
         queue: Queue
-        fill: Fill = as_staged
         if config.scheduling == "dynamic_batching":
-            queue = batcher = StagedDynamicQueue(config, pool, statistics)
-            fill = batcher.fill
+            queue = StagedDynamicQueue(config, pool, statistics)
         elif config.scheduling:
             queue = _queue(config, pool, statistics)
         else:
             queue = FifoQueue(pool)
         admission = limits.enter(config, pool)
-        return StagedScheduler(
-            queue, pool, executor, *self._shared, admission=admission, fill=fill
-        )
+        return StagedScheduler(queue, pool, executor, *self._shared, admission)
 
 
 def _queue(

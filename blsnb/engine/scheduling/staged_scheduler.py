@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from functools import partial
 
 from blsnb.engine.instance.executor import Executor, number_execution
@@ -20,14 +19,6 @@ from blsnb.engine.scheduling.resource_admission import PoolAdmission, Ticket
 from blsnb.engine.threads.alarm import Alarm
 from blsnb.engine.threads.batch_workers import BatchWorkers
 
-Fill = Callable[[ReadyBatch, int], ReadyBatch | None]
-"""Returns what to execute in place of a staged batch; None if nothing is left."""
-
-
-def as_staged(batch: ReadyBatch, now_ns: int) -> ReadyBatch:
-    """Return the staged batch itself."""
-    return batch
-
 
 class StagedScheduler(QueueScheduler):
     """A queue's scheduler on a server that limits rates.
@@ -36,8 +27,6 @@ class StagedScheduler(QueueScheduler):
     ----------
     admission
         Admits the executions of the pool's instances.
-    fill
-        Called when a staged batch is admitted.
 
     References
     ----------
@@ -52,13 +41,10 @@ class StagedScheduler(QueueScheduler):
         alarm: Alarm,
         workers: BatchWorkers,
         hang_notice_s: float,
-        *,
         admission: PoolAdmission,
-        fill: Fill = as_staged,
     ) -> None:
         super().__init__(queue, pool, executor, alarm, workers, hang_notice_s)
         self._admission = admission
-        self._fill = fill
         self._ready: list[ReadyBatch] = []
         """Batches to stage without the lock: staging takes the locks of others."""
         self._staged_count = 0
@@ -90,7 +76,7 @@ class StagedScheduler(QueueScheduler):
         """Start an execution that was admitted."""
         with self._advancing() as now_ns:
             self._staged_count -= len(staged.members)
-            batch = self._fill(staged, now_ns)
+            batch = self._queue.fill(staged, now_ns)
             if batch is not None:
                 self._tickets[batch.number] = ticket
                 super()._start(batch)

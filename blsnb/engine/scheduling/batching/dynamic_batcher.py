@@ -157,16 +157,11 @@ class DynamicBatcher(Generic[T]):
         for batch in self._formed:
             if queued in batch.members:
                 batch.members.remove(queued)
-                self._drop_if_empty(batch)
+                if not batch.members:
+                    self._formed.remove(batch)
+                    batch.started = self._woken = True
                 return True
         return False
-
-    def _drop_if_empty(self, batch: FormingBatch[T]) -> None:
-        if batch.members:
-            return
-        self._formed.remove(batch)
-        batch.started = True
-        self._woken = True
 
     @property
     def _has_slot(self) -> bool:
@@ -210,7 +205,7 @@ class DynamicBatcher(Generic[T]):
             self._frozen = False
             self._next_preferred = 0
         if not len(self._queue):
-            self._asleep, self._since_ns, self._wake_ns = Asleep.REQUESTS, now_ns, None
+            self._sleep(Asleep.REQUESTS, now_ns)
         elif not self._has_slot:
             self._poll(now_ns)
         else:

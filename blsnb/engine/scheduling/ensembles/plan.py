@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.model.rules.tensor_flow import dims_agree
-from blsnb.printable import printable
 from blsnb.tensors.dtypes import Shape
 
 Consumers = dict[str, frozenset[int]]
@@ -107,9 +106,6 @@ class EnsemblePlan:
         ]
         self._consumers = self._all_consumers()
 
-    def __repr__(self) -> str:
-        return f"<EnsemblePlan {printable(self.name)}: {len(self.steps)} steps>"
-
     def _all_consumers(self) -> Consumers:
         found: dict[str, set[int]] = {
             name: set() for name in (*self._inputs, *self.outputs)
@@ -146,10 +142,6 @@ class EnsemblePlan:
             if kept == going:
                 return tuple(step for step in self.steps if step in kept)
             going = kept
-
-    def needed(self, outputs: AbstractSet[str]) -> frozenset[int]:
-        """Return the steps that run when these outputs are requested."""
-        return frozenset[int]().union(*self.consumers(outputs).values())
 
     def consumers(self, outputs: AbstractSet[str]) -> Consumers:
         """Return the consumers of each tensor when these outputs are requested.

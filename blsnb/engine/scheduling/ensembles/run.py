@@ -17,7 +17,6 @@ from blsnb.engine.scheduling.ensembles.calls import (
     V,
 )
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan, PlannedStep, converted
-from blsnb.printable import printable
 
 _DEADLOCK = (
     "unexpected deadlock, at least one output is not set while no more ensemble steps "
@@ -123,10 +122,6 @@ class EnsembleRun(Generic[V]):
             self._tensors[name].add(held)
             self._tensors[name].batch_size = self._batch_size
 
-    def __repr__(self) -> str:
-        name = printable(self._plan.name)
-        return f"<EnsembleRun of {name}: {self.in_flight} in flight>"
-
     @property
     def failed(self) -> bool:
         """Whether calls that have not started are to be dropped."""
@@ -174,9 +169,8 @@ class EnsembleRun(Generic[V]):
             updated.append((tensor, self._tensors[tensor].add(held, fields)))
         return self._advance(updated)
 
-    def drop(self, call: StepCall[V]) -> EnsembleProgress[V]:
+    def drop(self) -> EnsembleProgress[V]:
         """Drop a call that was not started because the run failed."""
-        del call
         self.in_flight -= 1
         return self._finish()
 

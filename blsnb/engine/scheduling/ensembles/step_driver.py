@@ -6,7 +6,6 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.scheduling.ensembles.calls import EnsembleProgress, StepCall
@@ -69,7 +68,7 @@ class StepDriver:
         while waiting:
             call = waiting.popleft()
             if self._run.failed:
-                self._apply(partial(self._run.drop, call))
+                self._apply(self._run.drop)
                 continue
             following: Sequence[Call] = ()
             for move in self._execute(self._run, call):

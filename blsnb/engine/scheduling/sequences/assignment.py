@@ -15,7 +15,7 @@ from blsnb.engine.scheduling.sequences.slots import (
     Slot,
     SlotQueue,
 )
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
+from blsnb.request_fields import SEQUENCE_START
 
 _BACKLOG_CHECK_NS = 50_000_000
 
@@ -88,7 +88,7 @@ class SlotAssignment(Generic[T]):
                 self.backlog.add(request, now_ns)
                 return None
             slot = self._slots[request.sequence] = self._free.take()
-        if request.flags & SEQUENCE_END:
+        if request.ends:
             # A later start with the same id is another sequence.
             del self._slots[request.sequence]
         return slot

@@ -20,7 +20,6 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
 )
 from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 from blsnb.model.config import ModelConfig
-from blsnb.request_fields import SEQUENCE_END
 
 _AT_ONCE = Reason(
     Cause.INSTANCE_FREE, "its instance is idle: slots with a request run at once"
@@ -102,7 +101,7 @@ class DirectSlots(InstanceSlots[T]):
             if self._equal.difference(first, request.queued):
                 continue
             self._queues[number].popleft()
-            if request.flags & SEQUENCE_END:
+            if request.ends:
                 self._release(number)
             members[number] = request.queued
         return tuple(members)

@@ -18,7 +18,6 @@ from blsnb.engine.scheduling.sequences.instance_slots import (
 )
 from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 from blsnb.model.config import ModelConfig
-from blsnb.request_fields import SEQUENCE_END
 
 
 class OldestSlots(InstanceSlots[T]):
@@ -100,7 +99,7 @@ class OldestSlots(InstanceSlots[T]):
                 self._slot_of[request.queued] = slot
                 self._busy[slot] = True
                 self._batcher.add(request.queued, now_ns)
-                if request.flags & SEQUENCE_END:
+                if request.ends:
                     self._release(slot)
                 return
             if request is None:

@@ -50,17 +50,19 @@ class States:
         states: dict[str, Any] = {}
         for state in batching.state:
             states.setdefault(state.output_name, state)
-        self.outputs = frozenset(states)
         self._initial = {
             state.input_name: _initial(state, config.max_batch_size, read)
             for state in states.values()
         }
 
-    def of(self, ready: bool = True) -> dict[str, NDArray[Any]]:
+    def of(self, ready: bool) -> dict[str, NDArray[Any]]:
         """Return copies of the state tensors by name; empty ones for a null request."""
         if ready:
             return {name: array.copy() for name, array in self._initial.items()}
-        return {name: _nothing(array) for name, array in self._initial.items()}
+        return {
+            name: np.full_like(array, b"" if array.dtype == object else 0)
+            for name, array in self._initial.items()
+        }
 
 
 def _initial(
@@ -104,11 +106,6 @@ def _data(initial: Any, dtype: DType, read: Callable[[str], bytes]) -> bytes:
             advice=f"The file in {FOLDER} holds the elements' bytes, one by one.",
         )
     return found
-
-
-def _nothing(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an empty state of the same shape and type."""
-    return np.full_like(array, b"" if array.dtype == object else 0)
 
 
 def _texts(data: bytes, shape: list[int]) -> NDArray[Any]:

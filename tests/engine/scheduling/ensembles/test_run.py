@@ -41,7 +41,7 @@ def test_a_step_follows_the_one_that_it_needs() -> None:
     assert [("X", "made", (1,))] == list(map(tuple, player.called[1].inputs))
     player.take("b", {"Y": "y"})
     assert [{"Y": "y"}, "final"] == player.answers
-    assert "<EnsembleRun of m: 0 in flight>" == repr(player.run)
+    assert 0 == player.run.in_flight
 
 
 def test_independent_steps_are_called_together() -> None:
@@ -213,7 +213,8 @@ def test_a_call_that_was_not_started_is_dropped() -> None:
     """The error of another call may come first."""
     player = Player(plan(*TWO, io=TWO_OUT))
     player.take("a", error="full")
-    player.note(player.run.drop(player.waiting.pop()))
+    player.waiting.pop()
+    player.note(player.run.drop())
 
     assert [("in ensemble 'm', full", "INTERNAL"), "final"] == player.answers
 
