@@ -95,27 +95,11 @@ class InstanceBackend:
         """Allocates device memory; fixed for the life of the instance."""
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
-        """Run a request on its model and wait for the response.
-
-        Raises
-        ------
-        TritonModelException
-            The instance is not ready: `initialize` has not finished.
-        """
-        if not self._instance.ready:
-            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
+        """Run a request on its model and wait for the response."""
         return self._run(message, self._caller(message))
 
     def exec_decoupled(self, message: RequestMessage) -> Responses:
-        """Run a request with any number of responses, and wait for the first.
-
-        Raises
-        ------
-        TritonModelException
-            The instance is not ready: `initialize` has not finished.
-        """
-        if not self._instance.ready:
-            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
+        """Run a request with any number of responses, and wait for the first."""
         return self._run_many(message, self._caller(message))
 
     def async_exec(
@@ -129,8 +113,6 @@ class InstanceBackend:
         If no thread can start, the response is an error, as for any refused request.
         """
         loop = asyncio.get_running_loop()
-        if not self._instance.ready:
-            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
         caller = self._caller(message)
         caller.execution = None
         caller.flags |= CallFlag.ASYNC
@@ -158,26 +140,33 @@ class InstanceBackend:
         return self._refusal(message, refusal)
 
     def _caller(self, message: RequestMessage) -> Caller:
-        """Return the caller of a request: an execution, or work in the background."""
+        """Return the caller of a request: an execution, or work in the background.
+
+        Raises
+        ------
+        TritonModelException
+            The instance is not ready: `initialize` has not finished.
+        """
+        if not self._instance.ready:
+            raise TritonModelException(BLS_OUTSIDE_EXECUTE)
         execution = self.current_execution()
         mark = message.trace
         line = self._lines.innermost(_BELOW_CALLER)
-        named = mark if isinstance(mark, Inflight) and not mark.final else None
+        parent = mark if isinstance(mark, Inflight) and not mark.final else None
+        waits = None
         if execution is not None:
-            own = execution.thread_id == get_ident()
-            parent = named or execution.inflight
-            if own and execution.root.ended is not None:
-                raise Unwind
-            waits = execution if own else None
+            parent = parent or execution.inflight
+            if execution.thread_id == get_ident():
+                if execution.root.ended is not None:
+                    raise Unwind
+                waits = execution
             if parent.root.ended is not None and parent.root is not execution.root:
                 # This request's client left, but other clients of the batch still wait.
-                return Caller(
-                    self._engine.open_requests.open_background(), None, waits, line
-                )
-            return Caller(parent.root, parent, waits, line)
-        if named is not None:
-            return Caller(named.root, named, None, line)
-        return Caller(self._engine.open_requests.open_background(), None, None, line)
+                parent = None
+        if parent is None:
+            root = self._engine.open_requests.open_background()
+            return Caller(root, None, waits, line)
+        return Caller(parent.root, parent, waits, line)
 
     def current_execution(self) -> Execution | None:
         """Return the execution of this coroutine, or the instance's only one."""

@@ -58,17 +58,18 @@ class BlsResponses:
     def get(self, number: int) -> ResponseMessage | None:
         """Return a response, waiting for it; None after the last one."""
         execution = self._execution()
-        own = execution is not None and execution.thread_id == get_ident()
-        if own and execution is not None and isinstance(self._responses, Inflight):
+        if execution is not None and execution.thread_id != get_ident():
+            execution = None
+        if execution is not None and isinstance(self._responses, Inflight):
             execution.blocked_on = self._responses
         try:
             response = self._responses.get(number)
         except Unwind:
-            if own:
+            if execution is not None:
                 raise
             return None
         finally:
-            if execution is not None and own:
+            if execution is not None:
                 execution.blocked_on = None
         if response is None:
             return None

@@ -67,11 +67,9 @@ class Catalog:
 
     def replace_abandoned(self, root: RootRequest) -> list[Execution]:
         """Replace the instances that are busy with an ended request; return these."""
-        versions = (reference() for reference in self._ever_served.valuerefs())
         return [
             execution
-            for version in versions
-            if version is not None
+            for version in self._ever()
             for execution in version.replace_abandoned(root)
         ]
 
@@ -110,14 +108,17 @@ class Catalog:
 
     def alive(self) -> list[Served]:
         """Return the versions that serve, and withdrawn ones that still run."""
-        known = (reference() for reference in self._ever_served.valuerefs())
         return [
             each
-            for each in known
-            if each is not None
+            for each in self._ever()
             if each.is_running
             or self.versions(each.info.name).get(each.info.version) is each
         ]
+
+    def _ever(self) -> list[Served]:
+        """Return the versions that serve, and withdrawn ones that are referenced."""
+        known = (reference() for reference in self._ever_served.valuerefs())
+        return [each for each in known if each is not None]
 
     def counts(self) -> list[VersionCounts]:
         """Return the counts of these versions, by name and number."""
@@ -275,12 +276,10 @@ class Catalog:
         states = self.states(name)
         if _UNLOADED not in states.values():
             return states
-        for reference in self._ever_served.valuerefs():
-            version = reference()
-            if version is None or version.info.name != name:
-                continue
+        for version in self._ever():
             number = version.info.version
-            if states.get(number) == _UNLOADED and version.is_running:
+            unloaded = version.info.name == name and states.get(number) == _UNLOADED
+            if unloaded and version.is_running:
                 states[number] = VersionState("UNLOADING")
         return states
 

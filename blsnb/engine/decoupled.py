@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.instance.slot import Retired
-from blsnb.engine.refusals import fill_refusal, late_refusal
+from blsnb.engine.refusals import close_refused, late_refusal
 from blsnb.engine.request.deferred import start_on_worker
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest
@@ -77,9 +77,8 @@ class DecoupledRequests:
             caller.execution.blocked_on = None
         if caller.steps is not None:
             caller.steps.end(inflight)
-        message, record = inflight.message, caller.root.record
-        fill_refusal(inflight.call, message, caller, error)
-        self._recorder.close(record, inflight.call, message.inputs, ())
+        call, message = inflight.call, inflight.message
+        close_refused(self._recorder, call, message, caller, error)
 
     def _stream(self, served: Served, inflight: StreamInflight, caller: Caller) -> None:
         """Run a decoupled request on a worker's thread."""
@@ -113,10 +112,10 @@ class DecoupledRequests:
     def _stream_ended(
         self, served: Served, inflight: StreamInflight, caller: Caller
     ) -> None:
-        call, record = inflight.call, inflight.root.record
+        call = inflight.call
         served.ended(inflight)
         if caller.steps is not None:
             caller.steps.end(inflight)
-        self._recorder.close(record, call, inflight.message.inputs, ())
+        self._recorder.close(inflight.root.record, call, inflight.message.inputs, ())
         if call.parent is None:
             self._root_ended(inflight.root)

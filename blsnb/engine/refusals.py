@@ -9,6 +9,7 @@ from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag
+from blsnb.trace.recorder import Recorder
 
 _INT64 = range(-(2**63), 2**63)
 _MAX_DIGITS = 100
@@ -60,10 +61,14 @@ def decoupled_refusal(message: RequestMessage, caller: Caller) -> RequestError:
     )
 
 
-def fill_refusal(
-    call: Call, message: RequestMessage, caller: Caller, error: RequestError
+def close_refused(
+    recorder: Recorder,
+    call: Call,
+    message: RequestMessage,
+    caller: Caller,
+    error: RequestError,
 ) -> None:
-    """Write the end of a refused request into its record."""
+    """Close the record of a refused request."""
     call.request_fields = message.fields
     call.requested_outputs = message.requested_outputs
     call.line = caller.line
@@ -77,6 +82,7 @@ def fill_refusal(
     call.request_start_ns = call.request_start_ns or now
     # Last: a call with an end is complete for readers.
     call.request_end_ns = now
+    recorder.close(caller.root.record, call, message.inputs, ())
 
 
 def refused_pair() -> ResponseMessage:

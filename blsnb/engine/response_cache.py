@@ -24,11 +24,6 @@ class CachedOutputs(NamedTuple):
         """Bytes in the cache."""
         return sum(ref.byte_size for ref in self.outputs)
 
-    @property
-    def has_empty_output(self) -> bool:
-        """Whether a tensor has no elements: Triton does not cache such a response."""
-        return not all(ref.byte_size for ref in self.outputs)
-
 
 class ResponseCache:
     """Keeps the outputs of models whose configuration enables ``response_cache``.
@@ -68,7 +63,8 @@ class ResponseCache:
         bool
             False if the key was stored already: Triton does not count that as a miss.
         """
-        if kept.has_empty_output:
+        if not all(ref.byte_size for ref in kept.outputs):
+            # A tensor without elements: Triton does not cache such a response.
             return True
         with self._lock:
             if key in self._kept:

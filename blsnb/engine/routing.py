@@ -11,8 +11,8 @@ from blsnb.engine.decoupled import DecoupledRequests
 from blsnb.engine.instance.slot import Retired
 from blsnb.engine.refusals import (
     NOT_READY,
+    close_refused,
     decoupled_refusal,
-    fill_refusal,
     refused_pair,
 )
 from blsnb.engine.request.deferred import DeferredResponse, start_on_worker
@@ -120,8 +120,7 @@ class Router:
         try:
             start_on_worker(self._workers, message, caller, work)
         except RequestError as error:
-            fill_refusal(call, message, caller, error)
-            self._recorder.close(caller.root.record, call, message.inputs, ())
+            close_refused(self._recorder, call, message, caller, error)
             raise
         return deferred
 
@@ -246,8 +245,7 @@ class Router:
             self._recorder.drop(root.record, call)
             raise
         except RequestError as error:
-            fill_refusal(call, message, caller, error)
-            self._recorder.close(root.record, call, message.inputs, ())
+            close_refused(self._recorder, call, message, caller, error)
             raise
         except Unwind:
             root.close_calls()
@@ -276,11 +274,8 @@ class Router:
     ) -> None:
         """Record a refused request, although Triton does not trace it."""
         versions = self._catalog.versions(message.model_name)
-        info = next((version.info for version in versions.values()), None)
-        if info is None:
-            info = ModelInfo(message.model_name, 0, "", "", "model", "")
+        unknown = ModelInfo(message.model_name, 0, "", "", "model", "")
+        info = next((version.info for version in versions.values()), unknown)
         parent = None if caller.parent is None else caller.parent.call
-        record = caller.root.record
-        call = self._recorder.open(record, info, parent)
-        fill_refusal(call, message, caller, error)
-        self._recorder.close(record, call, message.inputs, ())
+        call = self._recorder.open(caller.root.record, info, parent)
+        close_refused(self._recorder, call, message, caller, error)

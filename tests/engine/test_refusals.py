@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 
 from blsnb.engine.refusals import (
+    close_refused,
     decoupled_refusal,
-    fill_refusal,
     late_refusal,
     not_submitted,
     parse_version,
     refused_pair,
 )
 from blsnb.engine.request.inflight import Caller
+from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.request_fields import RequestFields
-from blsnb.trace.events import Call, CallFlag, ModelInfo
+from blsnb.trace.events import CallFlag, ModelInfo
+from blsnb.trace.recorder import Recorder
 
 MESSAGE = RequestMessage("m", (), ("Y",), RequestFields(request_id="7"))
 FAILED = "Model m - Error when running inference: "
@@ -83,10 +85,16 @@ def test_one_response_of_a_decoupled_model_is_refused():
 @pytest.mark.parametrize("advice", ["", "do"])
 def test_a_refused_request_has_a_complete_record(begun_ns, advice):
     """It starts when it is refused, unless a scheduler did so later."""
-    call = Call(ModelInfo("m", 1, "python", "cpu", "m", ""), None, 0)
+    recorder = Recorder()
+    root = RootRequest(recorder.begin(), 10)
+    info = ModelInfo("m", 1, "python", "cpu", "m", "")
+    call = recorder.open(root.record, info, None)
     call.request_start_ns = begun_ns
-    fill_refusal(call, MESSAGE, caller(False), RequestError("no", "NOT_FOUND", advice))
+    refused = RequestError("no", "NOT_FOUND", advice)
+    caller = Caller(root, None, None, 12, CallFlag.ASYNC)
+    close_refused(recorder, call, MESSAGE, caller, refused)
 
+    assert call.ended
     assert (MESSAGE.fields, ("Y",), 12) == (
         call.request_fields,
         call.requested_outputs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.inflight import Execution
+from blsnb.engine.request.interrupts import in_model
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.threads import async_exception, until_left
 from blsnb.engine.threads.repetition import Repetition
@@ -21,6 +23,7 @@ from blsnb.trace.run_record import RunRecord
 _PAUSE_S = 0.02
 """Seconds between two looks at the executions."""
 _JOIN_S = 1.0
+_HOOK_THREAD = operator.attrgetter("hook_thread_id")
 _log = logging.getLogger(__name__)
 
 
@@ -47,10 +50,24 @@ class _Abandoned:
             self._repetition = Repetition(now_ns)
         elif not repetition.is_due(now_ns):
             return
-        self.root.interrupt_execution(self.execution, repetition is not None)
+        self._unwind(repetition is not None)
 
-    def text(self, name: str) -> str:
+    def _unwind(self, is_repeated: bool) -> None:
+        """Leave the model, unless it waits for a BLS request: that one ends first."""
+        execution, root = self.execution, self.root
+        thread_id = execution.hook_thread_id
+        frame = sys._current_frames().get(thread_id)
+        if frame is None or execution.blocked_on is not None:
+            return
+        if in_model(frame, root.folders(), is_repeated):
+            execution.is_interrupted = True
+            kind = root.unwinding(thread_id, frame, is_repeated)
+            if kind is not None:
+                async_exception.raise_if(_HOOK_THREAD, execution, kind, is_repeated)
+
+    def text(self) -> str:
         """Return what it runs, and since when."""
+        name = self.execution.instance.name
         self.line = line_of(self.execution) or self.line
         return (
             f"{name} is still running{self.line}, since {self.since}: "
@@ -109,8 +126,7 @@ class AbandonedExecutions:
         for left in list(self._all):
             model = left.execution.call.model
             if left.is_running and name in ("", model.name):
-                text = left.text(left.execution.instance.name)
-                found.setdefault((model.name, model.version), []).append(text)
+                found.setdefault((model.name, model.version), []).append(left.text())
         return found
 
     def _look(self) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 import threading
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.failure import (
@@ -28,24 +26,8 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.run_record import RunRecord
 
 HangNotice = Callable[[float], None]
-_HOOK_THREAD = operator.attrgetter("hook_thread_id")
 TOO_LATE = ("Deadline Exceeded", "DEADLINE_EXCEEDED")
 """Text and code of gRPC for a client whose deadline has passed."""
-
-
-class InterruptibleExecution(Protocol):
-    """One ``execute``, as far as an interrupt concerns it."""
-
-    @property
-    def blocked_on(self) -> object:
-        """The BLS request that it waits for; None if it does not wait."""
-
-    @property
-    def hook_thread_id(self) -> int:
-        """Identifier of the thread while it is in the model's ``execute``; else 0."""
-
-    is_interrupted: bool
-    """Whether an exception was raised in that thread from another one."""
 
 
 class Unwind(BaseException):
@@ -126,28 +108,11 @@ class RootRequest:
         """Unwind the model that another thread runs, after the request has ended."""
         frame = sys._current_frames().get(thread_id)
         if frame is not None and in_model(frame, self.folders(), is_repeated):
-            kind = self._unwind(thread_id, frame, is_repeated)
+            kind = self.unwinding(thread_id, frame, is_repeated)
             if kind is not None:
                 async_exception.raise_in(thread_id, kind, is_repeated)
 
-    def interrupt_execution(
-        self, execution: InterruptibleExecution, is_repeated: bool
-    ) -> None:
-        """Unwind an ``execute`` that continues after its request has ended.
-
-        It is left alone while it waits for a BLS request: the innermost model ends.
-        """
-        thread_id = execution.hook_thread_id
-        frame = sys._current_frames().get(thread_id)
-        if frame is None or execution.blocked_on is not None:
-            return
-        if in_model(frame, self.folders(), is_repeated):
-            execution.is_interrupted = True
-            kind = self._unwind(thread_id, frame, is_repeated)
-            if kind is not None:
-                async_exception.raise_if(_HOOK_THREAD, execution, kind, is_repeated)
-
-    def _unwind(
+    def unwinding(
         self, thread_id: int, frame: types.FrameType, is_repeated: bool
     ) -> type[BaseException] | None:
         """Return what unwinds a model; if repeated, see `until_left.prepare`."""

@@ -14,10 +14,13 @@ HOUR_S = 3600
 def test_it_is_said_since_when_a_model_runs(monkeypatch):
     """The time of day is that of the beginning of its execution."""
     began_ns = CLOCK.now_ns() - HOUR_S * 10**9
-    execution = SimpleNamespace(call=SimpleNamespace(compute_start_ns=began_ns))
+    execution = SimpleNamespace(
+        call=SimpleNamespace(compute_start_ns=began_ns),
+        instance=SimpleNamespace(name="slow"),
+    )
     monkeypatch.setattr(abandoned, "line_of", lambda _: " line 3 of model.py")
     first = time.time() - HOUR_S
-    text = abandoned._Abandoned(execution, root=None).text("slow")
+    text = abandoned._Abandoned(execution, root=None).text()
     last = time.time() - HOUR_S
 
     assert text in {
