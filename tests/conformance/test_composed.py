@@ -7,7 +7,7 @@ from dataclasses import replace
 from textwrap import dedent
 
 import pytest
-from model.ensembles import DECOUPLED, IO, ensemble, ins, model, outs, step
+from model.ensembles import DECOUPLED, IO, ensemble, ins, model, optional, outs, step
 from waiting import until
 
 from .asking import tensor
@@ -81,6 +81,31 @@ def without_final(answers):
     """Return the responses of a stream, without the position of the final flag."""
     said = [each for each in answers if each.outputs or each.error is not None]
     return [replace(each, final=None) for each in said]
+
+
+@rows("r4.4/response-carries-extra-parameters-sequence_id-sequence_start")
+def test_an_ensemble_as_a_step_names_the_sequence_of_the_next_step(agree, cast):
+    """Its response has the flags, also for an output that it leaves out."""
+
+    def case(target):
+        opt = Written("return reply(Y=x_of(request))", model(optional("A"), IO))
+        io = ins() + outs("Y") + outs("Z")
+        both = "Y=H Z=N"
+        last = step("opt", "A=N X=X", "Y=Y")
+        outer = ins() + outs("Y") + outs("H")
+        models = {
+            "half": Written(ADD, model(io)),
+            "opt": opt,
+            "inner": ensemble(step("half", made="Y=Y Z=Z"), io=io),
+            "outer": ensemble(step("inner", made=both), last, io=outer),
+            "direct": ensemble(step("half", made=both), last, io=outer),
+        }
+        with cast(target, models) as c:
+            start = {"sequence_id": 5, "sequence_start": True}
+            answers = [c.ask(name, **start) for name in ("outer", "direct")]
+            return [answers, c.calls()]
+
+    agree(case)
 
 
 FAILS_LATER = """

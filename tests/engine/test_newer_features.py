@@ -58,6 +58,81 @@ def test_parameters_of_a_response_reach_a_caller_as_text(server):
     assert [['{"a":1,"b":true,"c":"é"}', "{}"]] == stage.seen
 
 
+ENSEMBLE = """
+ensemble_scheduling {
+  step { model_name: "first" model_version: -1
+    input_map { key: "X" value: "X" } output_map { key: "Y" value: "M" } }
+  step { model_name: "second" model_version: -1
+    input_map { key: "X" value: "M" } output_map { key: "Y" value: "Y" } }
+}
+"""
+
+
+def define_steps(server, parameters):
+    """Define an ensemble whose first step's responses have parameters."""
+    x = 'pb_utils.Tensor("Y", x_of(request))'
+    given = f"return [pb_utils.InferenceResponse([{x}], parameters={parameters!r})]"
+    sees = "stage.seen.append((request.correlation_id(), request.flags()))"
+    server.define("first", cell(given), config=CONFIG)
+    server.define(
+        "second", cell(f"{sees}\nreturn [reply(x_of(request))]"), config=CONFIG
+    )
+    server.define("steps", None, config=f'platform: "ensemble" {CONFIG} {ENSEMBLE}')
+
+
+@pytest.mark.parametrize(
+    ("parameters", "seen"),
+    [
+        ({"a": 1}, (7, 1)),
+        ({"sequence_id": 42}, (42, 0)),
+        ({"sequence_id": -1}, (2**64 - 1, 0)),
+        ({"sequence_id": "x", "sequence_start": True, "sequence_end": True}, ("x", 3)),
+        ({"sequence_end": True}, (7, 2)),
+        ({"sequence_start": False}, (7, 0)),
+    ],
+)
+def test_parameters_of_a_response_name_the_sequence_of_the_next_step(
+    server, parameters, seen
+):
+    """A flag that is not among them is not set."""
+    define_steps(server, parameters)
+    server.infer("steps", X, correlation_id=7, sequence_start=True)
+
+    assert [seen] == stage.seen
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        (
+            {"sequence_id": True},
+            "expected parameter 'sequence_id' to be TRITONSERVER_PARAMETER_INT or "
+            "TRITONSERVER_PARAMETER_STRING",
+        ),
+        (
+            {"sequence_start": 1},
+            "expect parameter 'sequence_start' to be TRITONSERVER_PARAMETER_BOOL",
+        ),
+        (
+            {"sequence_end": "yes"},
+            "expect parameter 'sequence_end' to be TRITONSERVER_PARAMETER_BOOL",
+        ),
+    ],
+)
+def test_a_response_that_names_no_sequence_ends_its_ensemble(server, parameters, text):
+    """The text is that of Triton's core."""
+    define_steps(server, parameters)
+
+    with pytest.raises(InferenceError) as raised:
+        server.infer("steps", X)
+
+    assert ("INVALID_ARG", f"in ensemble 'steps', {text}") == (
+        raised.value.code,
+        raised.value.message,
+    )
+    assert [] == stage.seen
+
+
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [

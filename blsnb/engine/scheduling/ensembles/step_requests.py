@@ -15,12 +15,13 @@ from blsnb.engine.scheduling.ensembles.calls import (
     EnsembleProgress,
     Held,
     Passed,
+    Sequence,
     StepCall,
 )
 from blsnb.engine.scheduling.ensembles.run import EnsembleRun
 from blsnb.engine.scheduling.ensembles.step_driver import Move
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, Parameters
 from blsnb.tensors.ref import TensorRef
 
 
@@ -58,6 +59,8 @@ class StepRequests:
 
 
 Call = StepCall[TensorRef]
+_FLAGS = {"sequence_start": "start", "sequence_end": "end"}
+"""Fields of `Sequence`, by the parameter of a response."""
 
 
 class StepRouter(Protocol):
@@ -149,10 +152,43 @@ def alias(passed: Passed[TensorRef]) -> TensorRef:
 def _take(
     run: EnsembleRun[TensorRef], call: Call, response: ResponseMessage
 ) -> EnsembleProgress[TensorRef]:
+    final = response.final
     if response.error is not None:
         error = EnsembleError(response.error, response.code)
-        return run.take(call, error=error, final=response.final)
+        return run.take(call, error=error, final=final)
     if isinstance(response, FinalFlag):
         return run.take(call, None, final=True)
+    try:
+        sequence = _sequence(call, response.parameters)
+    except RequestError as refused:
+        error = EnsembleError(refused.message, refused.code)
+        return run.take(call, error=error, final=final)
     outputs = {ref.name: Held(ref, ref.shape) for ref in response.outputs}
-    return run.take(call, outputs, final=response.final)
+    return run.take(call, outputs, final=final, sequence=sequence)
+
+
+def _sequence(call: Call, parameters: Parameters) -> Sequence | None:
+    """Return the sequence that a response names in its parameters, if any.
+
+    References
+    ----------
+    core: src/ensemble_scheduler/ensemble_scheduler.cc, ConsumeResponse
+    """
+    known = Sequence(call.sequence.correlation_id)
+    found = None
+    for name, value in parameters.items():
+        if name == "sequence_id":
+            if isinstance(value, bool | float):
+                raise RequestError(
+                    "expected parameter 'sequence_id' to be TRITONSERVER_PARAMETER_INT "
+                    "or TRITONSERVER_PARAMETER_STRING"
+                )
+            number = value if isinstance(value, str) else value % 2**64
+            found = (found or known)._replace(correlation_id=number)
+        elif name in _FLAGS:
+            if not isinstance(value, bool):
+                raise RequestError(
+                    f"expect parameter '{name}' to be TRITONSERVER_PARAMETER_BOOL"
+                )
+            found = (found or known)._replace(**{_FLAGS[name]: value})
+    return found
