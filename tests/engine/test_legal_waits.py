@@ -239,3 +239,44 @@ def test_a_long_wait_is_noted(hang_notice_s, is_noted, caplog):
 
     assert is_noted == any("slow has waited 0 s (" in note for note in run.notes)
     assert is_noted == bool(run.notes)
+
+
+@pytest.mark.parametrize(("count", "is_noted"), [(1, True), (2, False)])
+def test_a_long_wait_for_the_instance_of_a_caller_has_advice(count, is_noted, caplog):
+    """On Triton an asyncio.run() that awaits the model itself never ends."""
+    source = cell(
+        """
+        import asyncio
+
+        if x_of(request)[0] == 0:
+            stage.events["go on"].wait(60)
+            return [reply(x_of(request))]
+        less = pb_utils.Tensor("X", x_of(request) - 1)
+        inner = pb_utils.InferenceRequest(
+            model_name="me", inputs=[less], requested_output_names=["Y"]
+        )
+        async def asks():
+            answer = asyncio.ensure_future(inner.async_exec())
+            await asyncio.to_thread(stage.events["go on"].wait, 60)
+            answer.cancel()
+        asyncio.run(asks())
+        return [reply(x_of(request))]
+        """
+    )
+    advice = (
+        "Each of these instances executes a caller of this request: if its execute() "
+        "waits for the response, Triton would wait here forever. Give 'me' more "
+        "instances (--instances 2, or instance_group { count: 2 }), or break the "
+        "circle: do the work in this model, or move it into a third one that both can "
+        "call. Ctrl-C ends it now."
+    )
+    with Server(hang_notice_s=0) as server:
+        server.define("me", source, config=instances(count))
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(server.infer, "me", {"X": np.ones(1, np.float32)})
+            noted = until(lambda: advice in caplog.text) if is_noted else False
+            stage.events["go on"].set()
+        asked.result()
+
+    assert is_noted == noted
+    assert is_noted == (advice in caplog.text)

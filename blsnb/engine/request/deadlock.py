@@ -11,6 +11,7 @@ from blsnb.engine.request.inflight import (
     RunningInstance,
 )
 from blsnb.printable import counted
+from blsnb.trace.events import Call
 
 
 class Deadlock(Exception):
@@ -54,6 +55,24 @@ def _is_blocked(execution: Execution | None, visited: set[int]) -> bool:
     if execution is None or execution.blocked_on is None:
         return False
     return _is_stuck(execution.blocked_on, visited)
+
+
+def is_held_by_callers(waiting: Inflight) -> bool:
+    """Whether every instance that a request waits for executes one of its callers.
+
+    Such a wait never ends if they wait for the response, in whatever way.
+    """
+    callers: list[Call] = []
+    call = waiting.call.parent
+    while call is not None:
+        callers.append(call)
+        call = call.parent
+    pool = waiting.waiting_for
+    return pool is not None and all(
+        instance.execution is not None
+        and any(each.call in callers for each in instance.execution.inflights)
+        for instance in pool.instances
+    )
 
 
 def wait_cycle(waiting: Inflight) -> list[str]:

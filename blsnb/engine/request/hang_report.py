@@ -42,11 +42,15 @@ def deadlocked(lines: list[str], model: str, count: int) -> WouldHang:
         f"Triton would wait here forever: every instance of model '{model}' that "
         f"could serve this exec() is waiting for it.\n{circle}",
         code="UNAVAILABLE",
-        advice=(
-            f"Give '{model}' more instances (--instances {count + 1}, or "
-            f"instance_group {{ count: {count + 1} }}), or break the circle: do the "
-            "work in this model, or move it into a third one that both can call."
-        ),
+        advice=_more_instances(model, count + 1),
+    )
+
+
+def _more_instances(model: str, count: int) -> str:
+    return (
+        f"Give '{model}' more instances (--instances {count}, or instance_group "
+        f"{{ count: {count} }}), or break the circle: do the work in this model, or "
+        "move it into a third one that both can call."
     )
 
 
@@ -141,10 +145,15 @@ def notice(inflight: Inflight, seconds: float) -> None:
     circle = (
         "; ".join(deadlock.wait_cycle(inflight)) or "a response sender has to answer"
     )
-    text = (
-        f"{inflight.message.model_name} has waited {seconds:g} s ({circle}). This may "
-        "still end; Ctrl-C ends it now."
-    )
+    model, pool = inflight.message.model_name, inflight.waiting_for
+    ending = "This may still end;"
+    if pool is not None and deadlock.is_held_by_callers(inflight):
+        ending = (
+            "Each of these instances executes a caller of this request: if its "
+            "execute() waits for the response, Triton would wait here forever. "
+            f"{_more_instances(model, len(pool.instances) + 1)}"
+        )
+    text = f"{model} has waited {seconds:g} s ({circle}). {ending} Ctrl-C ends it now."
     inflight.note(text)
     _log.warning("%s", text)
 

@@ -9,6 +9,7 @@ import pytest
 from blsnb.engine.request.deadlock import (
     Deadlock,
     is_deadlocked,
+    is_held_by_callers,
     lacks_resources,
     wait_cycle,
 )
@@ -30,7 +31,7 @@ def request(model="m", line=0, **facts):
     known = {"final": False, "steps": None, "waiting_for": None, "execution": None}
     return SimpleNamespace(
         message=SimpleNamespace(model_name=model),
-        call=SimpleNamespace(line=line),
+        call=SimpleNamespace(line=line, parent=None),
         **(known | facts),
     )
 
@@ -159,3 +160,23 @@ def test_the_error_has_the_lines():
     error = Deadlock(["a", "b"])
 
     assert (["a", "b"], "a\nb") == (error.lines, str(error))
+
+
+def test_a_request_may_wait_for_all_instances_that_execute_its_callers():
+    """One other execution, of whatever client, or a free instance is enough to end."""
+    client = SimpleNamespace(name="client", parent=None)
+    waiting = request("a")
+    waiting.call.parent = SimpleNamespace(parent=client)
+    outer, inner, other = busy("a_0"), busy("a_1"), busy("a_2")
+    outer.execution.inflights = [SimpleNamespace(call=client)]
+    calls = (SimpleNamespace(name="another", parent=None), waiting.call.parent)
+    inner.execution.inflights = [SimpleNamespace(call=call) for call in calls]
+    other.execution.inflights = [SimpleNamespace(call=calls[0])]
+
+    def held(*pool):
+        waiting.waiting_for = Pool(*pool)
+        return is_held_by_callers(waiting)
+
+    assert [True, True] == [held(outer), held(outer, inner)]
+    assert [False, False] == [held(outer, other), held(outer, free("a_3"))]
+    assert [False, False] == [held(other), is_held_by_callers(request("a"))]
