@@ -133,7 +133,7 @@ class Router:
         deferred: DeferredResponse,
         many: bool,
     ) -> None:
-        refusal = None
+        response: ResponseMessage | RequestError
         try:
             try:
                 response = self._run(served, call, message, caller, many)
@@ -143,14 +143,11 @@ class Router:
             deferred.unwind()
             return
         except RequestError as error:
-            refusal = error
+            response = error
         except Exception as error:
             response = ResponseMessage(error=repr(error), cause=error)
         self._root_ended(caller.root)
-        if refusal is not None:
-            deferred.refuse(refusal)
-        else:
-            deferred.answer(response)
+        deferred.answer(response)
 
     def route_many(self, message: RequestMessage, caller: Caller) -> Readable:
         """Start a request that may have any number of responses.

@@ -146,13 +146,7 @@ class ServedVersion(Served):
         return response
 
     def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
-        """Run ``execute`` for a decoupled request, which sends its responses itself.
-
-        Parameters
-        ----------
-        blocks_execute
-            Whether the thread of an ``execute`` waits for the first response.
-        """
+        """Run ``execute`` for a decoupled request, which sends its responses itself."""
         inflight.call.queue_start_ns = CLOCK.now_ns()
         inflight.placement = self.placement
         try:

@@ -48,17 +48,11 @@ class DeferredResponse:
         self._waiter = Waiter()
         self._left = False
         self._unwound = False
-        self._response: ResponseMessage | None = None
-        self._refusal: RequestError | None = None
+        self._response: ResponseMessage | RequestError | None = None
 
-    def answer(self, response: ResponseMessage) -> None:
-        """Set the response, and wake the client."""
+    def answer(self, response: ResponseMessage | RequestError) -> None:
+        """Set the response, or the error of a refused request; wake the client."""
         self._response = response
-        self._waiter.wake()
-
-    def refuse(self, error: RequestError) -> None:
-        """Set the error of a refused request, and wake the client."""
-        self._refusal = error
         self._waiter.wake()
 
     def unwind(self) -> None:
@@ -85,8 +79,8 @@ class DeferredResponse:
         self._root.wait(self._waiter, until_ns=until_ns)
         if self._left:
             raise Left
-        if self._refusal is not None:
-            raise self._refusal
+        if isinstance(self._response, RequestError):
+            raise self._response
         # The model may notice the deadline before the client wakes up.
         check_time(until_ns)
         return self._response

@@ -187,7 +187,7 @@ def end_deadlocked(
     Parameters
     ----------
     lines
-        The circle of waits, as `chain` returns it.
+        The circle of waits, as `deadlock.wait_cycle` returns it.
 
     Raises
     ------

@@ -14,7 +14,6 @@ from blsnb.engine.threads.waiter import Waiter
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.pb_utils.request import RELEASE_ALL, RESCHEDULE, InferenceRequest
 from blsnb.pb_utils.response import InferenceResponse, is_unasked
-from blsnb.printable import printable
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call
 
@@ -265,11 +264,6 @@ class Caller:
         return self.execution is not None or self.steps is not None
 
 
-def call_in(model_name: str, line: int) -> str:
-    """Return the subject of a note on a BLS call; its line is 0 if unknown."""
-    return f"The call of {model_name}{f' in line {line}' if line else ''}"
-
-
 current_execution: ContextVar[Execution | None] = ContextVar(
     "blsnb_execution", default=None
 )
@@ -338,8 +332,9 @@ class Execution:
         """Note the errors that the model never checked."""
         for response, model_name, line in self.watched or ():
             if is_unasked(response):
+                place = f" in line {line}" if line else ""
                 self.inflight.note(
-                    f"{call_in(model_name, line)} failed, but has_error() of "
+                    f"The call of {model_name}{place} failed, but has_error() of "
                     "its response was never called: a failed BLS call does not raise."
                 )
 
@@ -347,6 +342,3 @@ class Execution:
     def call(self) -> Call:
         """The record of the request, or of the first request of a batch."""
         return self.inflight.call
-
-    def __repr__(self) -> str:
-        return printable(f"<Execution {self.number} on {self.instance.name}>")

@@ -268,7 +268,7 @@ def check_time(until_ns: int) -> None:
 
 
 def seconds_until(until_ns: int) -> float:
-    """Return the seconds until a time, 0 if it has passed; None for no limit."""
+    """Return the seconds until a time; 0 if it has passed."""
     left_s = (until_ns - CLOCK.now_ns()) / 1e9
     return min(max(0.0, left_s), threading.TIMEOUT_MAX)
 
