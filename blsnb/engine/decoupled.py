@@ -97,7 +97,7 @@ class DecoupledRequests:
                     )
                     served.validator.check(message)
         except RequestError as error:
-            if caller.is_client and caller.steps is None:
+            if caller.is_client:
                 inflight.refusal = error
             inflight.abandon(late_refusal(message, caller, error, self._keeps_codes))
         except Exception as error:

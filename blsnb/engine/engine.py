@@ -9,8 +9,9 @@ from blsnb.engine.instance.placement import Placements
 from blsnb.engine.metrics import server_metrics as own_metrics
 from blsnb.engine.metrics.registry import MetricRegistry
 from blsnb.engine.request.abandoned import AbandonedExecutions
+from blsnb.engine.request.interrupts import Folders
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.request.open_requests import Folders, OpenRequests
+from blsnb.engine.request.open_requests import OpenRequests
 from blsnb.engine.response_cache import ResponseCache
 from blsnb.engine.routing import Router
 from blsnb.engine.scheduling.scheduler_choice import Schedulers
@@ -45,14 +46,12 @@ class Engine:
         self.recorder = recorder
         self.settings = settings
         self.release = release = settings.release
-        self.strict_model_config = settings.strict_model_config
         self.placements = settings.placements or Placements(NumpyRuntime())
         self.cache = (
             ResponseCache(settings.cache_bytes) if settings.cache_bytes else None
         )
         self.catalog = catalog = Catalog()
         self.metrics = MetricRegistry(own_metrics.NAMES)
-        self._metrics = settings.metrics
         self._alarm = Alarm()
         self.workers = Workers(_MAX_STREAMS, "blsnb stream")
         self.schedulers = Schedulers(
@@ -77,7 +76,7 @@ class Engine:
 
     def serve(self, name: str, versions: Mapping[int, Served]) -> None:
         """Start serving versions of a model; retire its other versions."""
-        if self._metrics.summary_latencies:
+        if self.settings.metrics.summary_latencies:
             for version in versions.values():
                 version.statistics.summarise()
         for version in self.catalog.put(name, dict(versions)):
@@ -90,8 +89,8 @@ class Engine:
 
     def metrics_text(self) -> str:
         """Return all metrics in Prometheus' text format."""
-        counts = self.catalog.counts()
-        return self.metrics.exposition(own_metrics.own_metrics(counts, self._metrics))
+        counts, config = self.catalog.counts(), self.settings.metrics
+        return self.metrics.exposition(own_metrics.own_metrics(counts, config))
 
     def stop(self, timeout_s: float) -> None:
         """Refuse new requests, and end those in flight.

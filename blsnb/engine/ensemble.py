@@ -31,7 +31,6 @@ from blsnb.engine.served import Served
 from blsnb.engine.threads.workers import Workers
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.message import ResponseMessage
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import ModelInfo
 
@@ -161,11 +160,7 @@ class ServedEnsemble(Served):
             message.requested_outputs or self._outputs,
             batch_size=inflight.batch_size if has_batch else 0,
             prefix=message.fields.prefix,
-            sequence=Sequence(
-                message.fields.correlation_id,
-                bool(message.fields.flags & SEQUENCE_START),
-                bool(message.fields.flags & SEQUENCE_END),
-            ),
+            sequence=Sequence(message.fields.correlation_id, message.fields.flags),
             refuse=request.refuse,
             waits_with_errors=self._waits_with_errors,
         )

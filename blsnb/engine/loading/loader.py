@@ -127,7 +127,7 @@ class Loader:
             At stage ``poll``.
         """
         try:
-            if self._engine.strict_model_config:
+            if self._engine.settings.strict_model_config:
                 directory.check_config_file()
             config = normalise(
                 directory.config(),
@@ -136,7 +136,7 @@ class Loader:
                 gpu_count=self._engine.placements.gpu_count,
             )
             validate_poll(config, release=self._engine.release)
-            if self._engine.strict_model_config:
+            if self._engine.settings.strict_model_config:
                 check_tensors(config.message)
             check_directory_name(config, directory.name)
         except ModelConfigError as error:

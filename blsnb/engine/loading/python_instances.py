@@ -169,7 +169,7 @@ class PythonInstanceMaker:
         differences = self._check_environment()
         self._check_file()
         first = self._imported(self.config.instance_names()[0], made, root)
-        completes = first.completes_config and not engine.strict_model_config
+        completes = first.completes_config and not engine.settings.strict_model_config
         if completes:
             self._complete(first)
         validate_create(

@@ -6,9 +6,8 @@ import math
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.failure import (
@@ -16,7 +15,7 @@ from blsnb.engine.request.failure import (
     innermost_outside,
     joined,
 )
-from blsnb.engine.request.interrupts import in_model
+from blsnb.engine.request.interrupts import Folders, in_model
 from blsnb.engine.threads import async_exception, until_left
 from blsnb.engine.threads.repetition import GRACE_NS
 from blsnb.engine.threads.waiter import Waiter
@@ -52,7 +51,7 @@ class RootRequest:
     """Seconds after which a wait is reported; the wait continues."""
     deadline_ns: int = 0
     """Monotonic time at which the client leaves; 0 for no deadline."""
-    folders: Callable[[], Iterable[Path]] = tuple
+    folders: Folders = tuple
     """Returns the folders of the models' files."""
     ended: BaseException | None = None
     """Why the request has ended; None while it has not."""

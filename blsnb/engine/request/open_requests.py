@@ -12,9 +12,8 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from blsnb.engine.request.interrupts import InterruptHandler
+from blsnb.engine.request.interrupts import Folders, InterruptHandler
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.validation import RequestError
 from blsnb.errors import RequestInterrupted, ServerClosedError
@@ -24,8 +23,6 @@ from blsnb.trace.run_record import RunRecord
 
 Begun = Callable[[RootRequest], None]
 """Receives a new request, so that other threads can cancel it."""
-Folders = Callable[[], tuple[Path, ...]]
-"""Returns the folders that contain the files of models."""
 _KEPT = (None, signal.SIG_IGN)
 """Handlers of SIGINT that are kept; None is not Python's and cannot be restored."""
 _log = logging.getLogger(__name__)

@@ -91,7 +91,9 @@ class QueueScheduler:
             The queue refuses it.
         """
         __tracebackhide__ = True
-        pending = PendingRequest(inflight, _context_of(inflight))
+        by_worker = inflight.call.flags & CallFlag.ASYNC
+        context = contextvars.copy_context() if by_worker else None
+        pending = PendingRequest(inflight, context)
         with self._advancing() as now_ns:
             if self._retiring:
                 raise Retired
@@ -306,13 +308,6 @@ class QueueScheduler:
         """Finalize the instances after the last waiting request."""
         with self._advancing():
             self._retiring = True
-
-
-def _context_of(inflight: Inflight) -> contextvars.Context | None:
-    """Return the context in which a worker may execute a request, if any may."""
-    if inflight.call.flags & CallFlag.ASYNC:
-        return contextvars.copy_context()
-    return None
 
 
 def _notice(inflight: Inflight, seconds: float) -> None:

@@ -19,7 +19,6 @@ from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.planning.simulation.behaviour import Behaviour
 from blsnb.planning.simulation.execution import World
 from blsnb.planning.simulation.station import SimulatedRequest, Station
-from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, RequestFields
 from blsnb.tensors.dtypes import Shape
 
 _NO_EXECUTION = "an ensemble has no executions"
@@ -100,11 +99,7 @@ class _EnsembleExecution:
             station.inputs(request.size),
             station.plan.outputs,
             batch_size=request.size if station.batches else 0,
-            sequence=Sequence(
-                fields.correlation_id,
-                bool(fields.flags & SEQUENCE_START),
-                bool(fields.flags & SEQUENCE_END),
-            ),
+            sequence=Sequence(fields.correlation_id, fields.flags),
         )
         observed = station.draw(request.size)
         self._work_ns = observed.own_ns // len(observed.steps)
@@ -137,7 +132,8 @@ class _EnsembleExecution:
         if station.plan.batches(call.step) and call.inputs:
             size = call.inputs[0].shape[0]
         if call.sequence.correlation_id:
-            fields = _with_sequence(fields, call.sequence)
+            sequence_id, flags = call.sequence
+            fields = fields._replace(correlation_id=sequence_id, flags=flags)
         held = station.outputs(call.step, size)
         take = partial(self._run.take, call)
 
@@ -154,11 +150,6 @@ class _EnsembleExecution:
         station.world.send(
             call.step.model, size, answered, self._request, fields, responded
         )
-
-
-def _with_sequence(fields: RequestFields, sequence: Sequence) -> RequestFields:
-    flags = sequence.start * SEQUENCE_START | sequence.end * SEQUENCE_END
-    return fields._replace(correlation_id=sequence.correlation_id, flags=flags)
 
 
 def _composing(

@@ -29,8 +29,7 @@ class Sequence(NamedTuple):
     """Sequence fields of a request, or of a response that overrides them."""
 
     correlation_id: int | str = 0
-    start: bool = False
-    end: bool = False
+    flags: int = 0
 
 
 class StepCall(NamedTuple, Generic[V]):

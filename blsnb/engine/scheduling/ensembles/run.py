@@ -17,6 +17,7 @@ from blsnb.engine.scheduling.ensembles.calls import (
     V,
 )
 from blsnb.engine.scheduling.ensembles.plan import EnsemblePlan, PlannedStep, converted
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 
 _DEADLOCK = (
     "unexpected deadlock, at least one output is not set while no more ensemble steps "
@@ -267,9 +268,12 @@ class EnsembleRun(Generic[V]):
         )
         outputs.append(Passed(name, entry.held.value, shape))
         if entry.sequence is not None:
-            values = (entry.sequence.correlation_id, *entry.sequence[1:])
-            names = ("sequence_id", "sequence_start", "sequence_end")
-            parameters.extend(zip(names, values, strict=True))
+            correlation_id, flags = entry.sequence
+            parameters += [
+                ("sequence_id", correlation_id),
+                ("sequence_start", bool(flags & SEQUENCE_START)),
+                ("sequence_end", bool(flags & SEQUENCE_END)),
+            ]
         tensor.release(iteration)
 
     def _finish(

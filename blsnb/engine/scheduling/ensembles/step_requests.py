@@ -59,8 +59,7 @@ class StepRequests:
 
 
 Call = StepCall[TensorRef]
-_FLAGS = {"sequence_start": "start", "sequence_end": "end"}
-"""Fields of `Sequence`, by the parameter of a response."""
+_FLAGS = {"sequence_start": SEQUENCE_START, "sequence_end": SEQUENCE_END}
 
 
 class StepRouter(Protocol):
@@ -119,15 +118,14 @@ class EnsembleRequest:
 
     def _message(self, call: Call) -> RequestMessage:
         request = self._inflight.message
-        sequence = call.sequence
         return RequestMessage(
             call.step.model,
             tuple(map(alias, call.inputs)),
             tuple(call.step.outputs),
             request.fields._replace(
                 version=call.step.version,
-                correlation_id=sequence.correlation_id,
-                flags=SEQUENCE_START * sequence.start | SEQUENCE_END * sequence.end,
+                correlation_id=call.sequence.correlation_id,
+                flags=call.sequence.flags,
             ),
         )
 
@@ -174,7 +172,6 @@ def _sequence(call: Call, parameters: Parameters) -> Sequence | None:
     ----------
     core: src/ensemble_scheduler/ensemble_scheduler.cc, ConsumeResponse
     """
-    known = Sequence(call.sequence.correlation_id)
     found = None
     for name, value in parameters.items():
         if name == "sequence_id":
@@ -184,11 +181,12 @@ def _sequence(call: Call, parameters: Parameters) -> Sequence | None:
                     "or TRITONSERVER_PARAMETER_STRING"
                 )
             number = value if isinstance(value, str) else value % 2**64
-            found = (found or known)._replace(correlation_id=number)
+            found = Sequence(number, found.flags if found else 0)
         elif name in _FLAGS:
             if not isinstance(value, bool):
                 raise RequestError(
                     f"expect parameter '{name}' to be TRITONSERVER_PARAMETER_BOOL"
                 )
-            found = (found or known)._replace(**{_FLAGS[name]: value})
+            found = found or Sequence(call.sequence.correlation_id)
+            found = found._replace(flags=found.flags | _FLAGS[name] * value)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain, islice
 from typing import Generic
 
@@ -126,7 +126,8 @@ class SequenceBatcher(Generic[T]):
             cancelled += decision.cancelled
             batch = decision.batch
             if batch is not None and self._explains:
-                batch = self._explained(batch, decision.left_out)
+                waiting = chain(decision.left_out, self._backlogged())
+                batch = batch._replace(left_out=tuple(islice(waiting, MAX_LEFT_OUT)))
             if batch is not None:
                 batches.append(batch)
         return Decision(tuple(batches), expired, tuple(cancelled), wake_ns)
@@ -192,12 +193,6 @@ class SequenceBatcher(Generic[T]):
     def _end_idle(self, now_ns: int) -> None:
         for slot in self._assignment.idle(now_ns):
             self._put(slot, None, now_ns)
-
-    def _explained(
-        self, batch: SequenceBatch[T], left_out: Iterable[LeftOut[T]]
-    ) -> SequenceBatch[T]:
-        waiting = chain(left_out, self._backlogged())
-        return batch._replace(left_out=tuple(islice(waiting, MAX_LEFT_OUT)))
 
     def _backlogged(self) -> Iterator[LeftOut[T]]:
         if len(self._backlog):

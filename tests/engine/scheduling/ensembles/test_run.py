@@ -11,6 +11,7 @@ from model.ensembles import DECOUPLED, IO, ensemble, ins, model, optional, outs,
 
 from blsnb.engine.scheduling.ensembles.calls import EnsembleError, Sequence
 from blsnb.engine.scheduling.ensembles.run import EnsembleRun
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 
 from ..ensemble_runs import Player, held, plan, plan_of
 
@@ -284,11 +285,11 @@ def test_a_single_tensor_passes_through_a_model_with_batches() -> None:
 
 def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
     """The response has them for each output, and a step may change them."""
-    player = Player(plan(*CHAIN), sequence=Sequence(7, start=True))
-    player.take("a", {"Y": 1}, sequence=Sequence(8, end=True))
+    player = Player(plan(*CHAIN), sequence=Sequence(7, SEQUENCE_START))
+    player.take("a", {"Y": 1}, sequence=Sequence(8, SEQUENCE_END))
     progress = player.run.take(player.waiting.pop(), {"Y": held(2)})
 
-    assert [(7, True, False), (8, False, True)] == [
+    assert [(7, SEQUENCE_START), (8, SEQUENCE_END)] == [
         tuple(call.sequence) for call in player.called
     ]
     assert (
@@ -300,7 +301,7 @@ def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
 
 def test_a_response_without_outputs_has_no_sequence_parameters() -> None:
     """A step without inputs has neither start nor end."""
-    player = Player(plan(*CHAIN), sequence=Sequence("s", start=True))
+    player = Player(plan(*CHAIN), sequence=Sequence("s", SEQUENCE_START))
     player.take("a", {})
     progress = player.run.take(player.waiting.pop(), {})
 
