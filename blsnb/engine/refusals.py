@@ -14,7 +14,7 @@ from blsnb.trace.recorder import Recorder
 _INT64 = range(-(2**63), 2**63)
 _MAX_DIGITS = 100
 """Maximum number of characters of a version that are parsed."""
-_VERSION = re.compile(r"\s*[+-]?\d+")
+_VERSION = re.compile(r"\s*[+-]?\d+", re.ASCII)
 NOT_READY = "Failed for execute the inference request. Model '{}' is not ready."
 
 

@@ -144,6 +144,8 @@ def test_a_version_is_read_as_c_does(text, number):
         ("9" * 5000, " (details: stol)"),
         ("abc", " (details: stol)"),
         ("- 1", " (details: stol)"),
+        ("\u0661", " (details: stol)"),
+        ("\u00a03", " (details: stol)"),
     ],
 )
 def test_a_version_that_is_no_number_is_refused(text, details):
