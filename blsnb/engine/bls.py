@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack
 from blsnb.engine.bls_responses import BlsResponses
 from blsnb.engine.model_log import LogPlace, keep_line, log_position
 from blsnb.engine.refusals import not_submitted
-from blsnb.engine.request.inflight import (
-    Caller,
-    Execution,
-    Inflight,
-    current_execution,
-)
+from blsnb.engine.request.inflight import Caller, Execution, Inflight, current_execution
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import Readable, SingleResponse
 from blsnb.engine.request.validation import RequestError
@@ -30,12 +25,7 @@ from blsnb.errors import (
     ModelLoadError,
     OutOfResourcesError,
 )
-from blsnb.pb_utils.backend import (
-    BLS_OUTSIDE_EXECUTE,
-    Refusal,
-    Responses,
-    SampleFamily,
-)
+from blsnb.pb_utils.backend import BLS_OUTSIDE_EXECUTE, Refusal, Responses, SampleFamily
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.compiled.parameters import UNSUPPORTED, are_int64
 from blsnb.pb_utils.logger import server_event

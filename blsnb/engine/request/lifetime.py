@@ -10,11 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from blsnb.clock.pausing_clock import CLOCK
-from blsnb.engine.request.failure import (
-    drop_inner_frames,
-    innermost_outside,
-    joined,
-)
+from blsnb.engine.request.failure import drop_inner_frames, innermost_outside, joined
 from blsnb.engine.request.interrupts import Folders, in_model
 from blsnb.engine.threads import async_exception, until_left
 from blsnb.engine.threads.repetition import GRACE_NS

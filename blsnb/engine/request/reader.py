@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from blsnb.engine.request.lifetime import (
-    TOO_LATE,
-    RootRequest,
-    TooLate,
-)
+from blsnb.engine.request.lifetime import TOO_LATE, RootRequest, TooLate
 from blsnb.engine.request.open_requests import OpenRequests, interruptible
 from blsnb.engine.request.streaming import Left, Readable
 from blsnb.engine.request.validation import RequestError

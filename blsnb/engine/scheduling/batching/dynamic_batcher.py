@@ -7,13 +7,7 @@ from enum import Enum, auto
 from itertools import chain
 from typing import Any, Generic
 
-from blsnb.engine.scheduling.batching.batch import (
-    Batch,
-    Decision,
-    Queued,
-    Reason,
-    T,
-)
+from blsnb.engine.scheduling.batching.batch import Batch, Decision, Queued, Reason, T
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules
 from blsnb.engine.scheduling.batching.forming_batch import FormingBatch
 from blsnb.engine.scheduling.batching.gathering import QueueWalk

@@ -9,11 +9,7 @@ from typing import Any, Generic, NamedTuple
 from blsnb.engine.scheduling.batching.batch import Cause, Queued, Reason, T
 from blsnb.engine.scheduling.sequences.assignment import SlotAssignment
 from blsnb.engine.scheduling.sequences.rules import SequenceId
-from blsnb.engine.scheduling.sequences.slots import (
-    SequenceRequest,
-    Slot,
-    SlotQueue,
-)
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot, SlotQueue
 from blsnb.model.config import ModelConfig
 
 ONE_AT_A_TIME = Reason(
