@@ -93,10 +93,7 @@ class InstanceBackend:
         return self._run_many(message, self._caller(message))
 
     def async_exec(
-        self,
-        message: RequestMessage,
-        answer: Callable[[Any], Any],
-        decoupled: bool,
+        self, message: RequestMessage, answer: Callable[[Any], Any], decoupled: bool
     ) -> asyncio.Future[Any]:
         """Run a request on a thread of the instance's fan-out pool.
 

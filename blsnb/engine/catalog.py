@@ -140,10 +140,7 @@ class Catalog:
                 self._states[name] = before
 
     def put_failures(
-        self,
-        name: str,
-        before: Mapping[int, VersionState],
-        reasons: Mapping[int, str],
+        self, name: str, before: Mapping[int, VersionState], reasons: Mapping[int, str]
     ) -> None:
         """Record the states of the versions after a failed load.
 

@@ -147,9 +147,7 @@ def _counter(
     unit = 1000 if family.path.endswith(".ns") else 1
     rows = tuple(
         MetricLine(
-            family.name,
-            version.labels,
-            0 if stands else sums[family.path] // unit,
+            family.name, version.labels, 0 if stands else sums[family.path] // unit
         )
         for version, sums in versions
     )

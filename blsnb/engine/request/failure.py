@@ -79,9 +79,7 @@ def drop_inner_frames(error: BaseException) -> None:
         last.tb_next = None
 
 
-def innermost_outside(
-    trace: types.TracebackType | None,
-) -> types.TracebackType | None:
+def innermost_outside(trace: types.TracebackType | None) -> types.TracebackType | None:
     """Return a traceback from its innermost frame outside blsnb, if there is one."""
     part = trace
     while part is not None:

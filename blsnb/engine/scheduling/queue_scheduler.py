@@ -223,10 +223,7 @@ class QueueScheduler:
         waiter.wake()
 
     def _execute(
-        self,
-        batch: ReadyBatch,
-        root: RootRequest | None = None,
-        on_end: OnEnd = tuple,
+        self, batch: ReadyBatch, root: RootRequest | None = None, on_end: OnEnd = tuple
     ) -> None:
         __tracebackhide__ = True
         failure: BaseException | None = None

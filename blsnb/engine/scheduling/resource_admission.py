@@ -75,10 +75,7 @@ class PoolAdmission:
     """Admission for the instances of one model version."""
 
     def __init__(
-        self,
-        limiter: RateLimiter[Ticket],
-        lock: threading.Lock,
-        pool: InstancePool,
+        self, limiter: RateLimiter[Ticket], lock: threading.Lock, pool: InstancePool
     ) -> None:
         self._limiter = limiter
         self._lock = lock

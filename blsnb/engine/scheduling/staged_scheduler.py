@@ -91,10 +91,7 @@ class StagedScheduler(QueueScheduler):
         return super().waiting_count + self._staged_count
 
     def _execute(
-        self,
-        batch: ReadyBatch,
-        root: RootRequest | None = None,
-        on_end: OnEnd = tuple,
+        self, batch: ReadyBatch, root: RootRequest | None = None, on_end: OnEnd = tuple
     ) -> None:
         __tracebackhide__ = True
         try:
