@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -23,7 +23,7 @@ class Queued(Generic[T]):
     ----------
     request
         The scheduler's own record; opaque here.
-    batch_size
+    size
         First dimension of the inputs; 1 for a model that does not batch.
     shapes
         Shapes of the inputs by name, after reshape, without the batch axis.
@@ -40,7 +40,7 @@ class Queued(Generic[T]):
     """
 
     request: T
-    batch_size: int
+    size: int
     shapes: Mapping[str, tuple[int, ...]]
     priority: int = 0
     timeout_us: int = 0
@@ -48,11 +48,6 @@ class Queued(Generic[T]):
     cancelled: Callable[[], bool] = bool
     enqueued_ns: int = 0
     deadline_ns: int = 0
-    size: int = field(init=False)
-    """Its part of the size of a batch, at least 1."""
-
-    def __post_init__(self) -> None:
-        self.size = self.batch_size if self.batch_size > 1 else 1
 
 
 class Cause(StrEnum):

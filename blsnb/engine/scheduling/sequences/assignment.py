@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Generic
 
 from blsnb.engine.scheduling.batching.batch import Queued, T
@@ -43,18 +42,14 @@ class SlotAssignment(Generic[T]):
         self._model = model
         self._idle_ns = idle_ns
         self._free = FreeSlots(instance_count, slot_count)
-        self._slots: dict[SequenceId, Slot] = {}
+        self.slots: dict[SequenceId, Slot] = {}
+        """Slots of the sequences that have not ended."""
         self._last_ns: dict[SequenceId, int] = {}
         """Arrival of the last request of each sequence, the longest ago first."""
         self.reap_ns = NEVER_NS
         """When `idle` may find a sequence."""
         self.backlog: Backlog[T] = Backlog()
         self._cancelled: list[Queued[T]] = []
-
-    @property
-    def holders(self) -> Iterator[SequenceId]:
-        """The sequences that have a slot and have not ended."""
-        return iter(self._slots)
 
     def admit(
         self, request: SequenceRequest[T], now_ns: int
@@ -69,7 +64,7 @@ class SlotAssignment(Generic[T]):
             The sequence did not start.
         """
         sequence, starts = request.sequence, request.flags & SEQUENCE_START
-        slot = self._slots.get(sequence)
+        slot = self.slots.get(sequence)
         known = slot is not None or sequence in self.backlog
         if not starts and not known:
             raise no_start(self._model, sequence)
@@ -87,15 +82,11 @@ class SlotAssignment(Generic[T]):
             if known or not self._free:
                 self.backlog.add(request, now_ns)
                 return None
-            slot = self._slots[request.sequence] = self._free.take()
+            slot = self.slots[request.sequence] = self._free.take()
         if request.ends:
             # A later start with the same id is another sequence.
-            del self._slots[request.sequence]
+            del self.slots[request.sequence]
         return slot
-
-    def end(self, sequence: SequenceId) -> Slot | None:
-        """Remove a sequence that has a slot; return the slot."""
-        return self._slots.pop(sequence, None)
 
     def release(self, slot: Slot, queue: SlotQueue[T]) -> None:
         """Release a slot, and assign it to the sequence that has waited longest.
@@ -112,15 +103,15 @@ class SlotAssignment(Generic[T]):
                 self._cancel(slot, requests)
                 continue
             if not requests[-1].ends:
-                self._slots[requests[-1].sequence] = slot
+                self.slots[requests[-1].sequence] = slot
             queue.extend(requests)
             return
         self._free.add(slot)
 
     def _cancel(self, slot: Slot, requests: list[SequenceRequest[T]]) -> None:
         self._cancelled += [request.queued for request in requests]
-        if requests and self._slots.get(requests[0].sequence) == slot:
-            del self._slots[requests[0].sequence]
+        if requests and self.slots.get(requests[0].sequence) == slot:
+            del self.slots[requests[0].sequence]
             del self._last_ns[requests[0].sequence]
 
     def cancelled(self) -> list[Queued[T]]:
@@ -143,8 +134,8 @@ class SlotAssignment(Generic[T]):
                 # All further sequences had a later request.
                 wait_ns = min(wait_ns, left_ns + US)
                 break
-            if sequence in self._slots:
-                lost.append(self._slots.pop(sequence))
+            if sequence in self.slots:
+                lost.append(self.slots.pop(sequence))
             elif sequence in self.backlog:
                 wait_ns = min(wait_ns, _BACKLOG_CHECK_NS)
                 continue

@@ -87,8 +87,8 @@ class SequenceBatcher(Generic[T]):
         SequenceRefused
             It has no correlation id, is a batch, or its sequence did not start.
         """
-        if queued.batch_size > 1 or not correlation_id:
-            raise not_alone(self._model, queued.batch_size)
+        if queued.size > 1 or not correlation_id:
+            raise not_alone(self._model, queued.size)
         if now_ns >= self._assignment.reap_ns:
             self._end_idle(now_ns)
         queued.enqueued_ns = now_ns
@@ -186,7 +186,7 @@ class SequenceBatcher(Generic[T]):
         ----------
         core: src/sequence_utils.cc, IterativeSequencer::RescheduleRequest
         """
-        slot = self._assignment.end(correlation_id)
+        slot = self._assignment.slots.pop(correlation_id, None)
         if slot is not None:
             self._put(slot, None, now_ns)
 
@@ -203,6 +203,6 @@ class SequenceBatcher(Generic[T]):
     def _taken(self) -> str:
         """Return a sentence that names the sequences with slots."""
         behind = chain.from_iterable(each.sequences() for each in self._instances)
-        names = list(dict.fromkeys(map(str, chain(self._assignment.holders, behind))))
+        names = list(dict.fromkeys(map(str, chain(self._assignment.slots, behind))))
         more = ", …" if len(names) > _MAX_NAMED else ""
         return f"slots are taken by sequences {', '.join(names[:_MAX_NAMED])}{more}"
