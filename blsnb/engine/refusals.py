@@ -12,9 +12,10 @@ from blsnb.trace.events import Call, CallFlag
 from blsnb.trace.recorder import Recorder
 
 _INT64 = range(-(2**63), 2**63)
-_MAX_DIGITS = 100
-"""Maximum number of characters of a version that are parsed."""
-_VERSION = re.compile(r"\s*[+-]?\d+", re.ASCII)
+_VERSION = re.compile(r"[ \t-\r]*([+-]?)(?=[0-9])0*([0-9]{0,20})")
+"""A number as C reads it. Python refuses very long ones: further digits are left out,
+since any number of 20 is too large.
+"""
 NOT_READY = "Failed for execute the inference request. Model '{}' is not ready."
 
 
@@ -102,17 +103,23 @@ def parse_version(text: str) -> int:
     ----------
     server: src/common.cc, GetModelVersionFromString
     """
-    if not text:
-        return -1
+    number = read_version(text) if text else -1
+    if text and number < 0:
+        raise _not_a_version(text)
+    return number
+
+
+def read_version(text: str) -> int:
+    """Return the number in a requested version, which may be negative."""
     found = _VERSION.match(text)
-    # Python refuses very long numbers.
-    parsed = found is not None and len(found[0]) < _MAX_DIGITS
-    number = int(found[0]) if found and parsed else 0
-    parsed = parsed and number in _INT64
-    if parsed and number >= 0:
-        return number
-    details = "" if parsed else " (details: stol)"
-    raise RequestError(
+    number = int(f"{found[1]}0{found[2]}") if found else 2**63
+    if number not in _INT64:
+        raise _not_a_version(text, " (details: stol)")
+    return number
+
+
+def _not_a_version(text: str, details: str = "") -> RequestError:
+    return RequestError(
         f"failed to get model version from specified version string '{text}'{details}, "
         "version should be an integral value > 0"
     )

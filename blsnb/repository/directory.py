@@ -15,7 +15,7 @@ from blsnb.model.backend_fields import Entries, identifies_backend
 from blsnb.model.config import ModelConfig, parse_pbtxt
 
 CONFIG_FILE = "config.pbtxt"
-_NUMBER = r"[ \t]*\+?(?P<number>\d+)"
+_NUMBER = r"[ \t]*\+?(?P<number>[0-9]+)"
 """A number as C reads it; the text after it is ignored."""
 MAX_VERSION = (1 << 63) - 1
 """Maximum number of a version: Triton crashes on a larger one."""

@@ -140,7 +140,13 @@ def test_the_index_has_a_row_for_each_version(agree, beside):
 
 
 @rows("r3.2/non-numeric-version-in-url")
-@pytest.mark.parametrize("version", ["abc", "-1", "9", "0", "-x"])
+@pytest.mark.parametrize(
+    "version",
+    [
+        *("abc", "-1", "9", "0", "-x", "-0", "٣", "-٣"),
+        pytest.param("0" * 120 + "9", id="zeros"),
+    ],
+)
 def test_a_version_that_is_none_is_refused(agree, beside, version):
     """Every call with a version refuses it."""
 

@@ -126,6 +126,9 @@ def test_a_second_response_is_an_error_for_a_client_of_one():
         ("3abc", 3),
         ("007", 7),
         ("0" * 98 + "7", 7),
+        ("0" * 5000 + "7", 7),
+        (" " * 150 + "7", 7),
+        ("-" + "0" * 150, 0),
         (str(2**63 - 1), 2**63 - 1),
     ],
 )
@@ -146,6 +149,7 @@ def test_a_version_is_read_as_c_does(text, number):
         ("- 1", " (details: stol)"),
         ("\u0661", " (details: stol)"),
         ("\u00a03", " (details: stol)"),
+        ("\x1c1", " (details: stol)"),
     ],
 )
 def test_a_version_that_is_no_number_is_refused(text, details):

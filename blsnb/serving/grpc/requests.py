@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from blsnb.engine.refusals import parse_version
+from blsnb.engine.refusals import parse_version, read_version
 from blsnb.engine.request.validation import RequestError
 from blsnb.request_fields import Parameters
 from blsnb.serving.core.parameters import repeated_input, until_nul
@@ -37,16 +37,11 @@ _CONTENTS: dict[str, tuple[str, ...]] = {
 
 def version_of(text: str) -> int:
     """Return the requested version; -1 without one: the server chooses."""
-    if text.strip().startswith("-"):
-        try:
-            parse_version(text.replace("-", "", 1))
-        except RequestError:
-            pass
-        else:
-            raise RequestError(
-                f"invalid model version specified '{text}' , version should be an "
-                "integral value > 0"
-            )
+    if text and read_version(text) < 0:
+        raise RequestError(
+            f"invalid model version specified '{text}' , version should be an "
+            "integral value > 0"
+        )
     return parse_version(text)
 
 
