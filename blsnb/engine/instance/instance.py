@@ -16,12 +16,12 @@ from blsnb.engine.instance.instance_modules import InstanceModules
 from blsnb.engine.instance.instance_threads import InstanceThreads, not_ready_reason
 from blsnb.engine.instance.model_notes import (
     ModelNotes,
-    has_hook,
+    has_execute,
     note_of_names,
     static_attribute,
 )
 from blsnb.engine.instance.placement import HookCaller
-from blsnb.engine.instance.shared_state import ProcessState, note_of_changes, snapshot
+from blsnb.engine.instance.shared_state import note_of_changes, snapshot
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
@@ -103,26 +103,25 @@ class ModelInstance:
         """Its instance group, as configured when it was created."""
         self.hook_caller: HookCaller | None = None
         """Calls the hooks, on a device or while lines are timed; None for neither."""
-        self._load_root = load_root
+        self.load_root = load_root
+        """The load that creates it; None once it serves."""
         self._release = release
         self.backend = bind(self)
         compiled = compiled_module(self.backend, release)
+        write = functools.partial(self.backend.log, "PRINT")
         self.own_modules = InstanceModules(
-            name, model_file, self._printed, compiled, release == OLDEST
+            name, model_file, write, compiled, release == OLDEST
         )
         self.own_modules.execution_on = self._execution_on
         self.module: types.ModuleType | None = None
         self._class: Any = None
         """The model file's ``TritonPythonModel``; not necessarily a class."""
         self.notes = ModelNotes(name)
-        self._state_before: ProcessState | None = snapshot()
+        self._state_before = snapshot()
         self.model: Any = None
         self.ready_hook: Callable[[], Any] | None = None
         """The model's own ``is_ready``, if it has one."""
         self.request_class: type[InferenceRequest] = InferenceRequest
-
-    def _printed(self, text: str) -> None:
-        self.backend.log("PRINT", text)
 
     def load(self) -> None:
         """Import the model's file.
@@ -139,14 +138,9 @@ class ModelInstance:
             raise HookFailed(
                 f"AttributeError: module '{folder}.{stem}' has no attribute '{_CLASS}'"
             )
-        self._class = self._hook(functools.partial(_attribute, module, _CLASS))
+        self._class = self._hook(functools.partial(getattr, module, _CLASS))
         self.own_modules.complete(self.backend)
         self.request_class = self.own_modules.pb_utils.InferenceRequest
-
-    @property
-    def load_root(self) -> RootRequest | None:
-        """The load that creates it; None once it serves."""
-        return self._load_root
 
     @property
     def completes_config(self) -> bool:
@@ -186,15 +180,11 @@ class ModelInstance:
         device = self.hook_caller
         work = functools.partial(self._initialize, args)
         self._hook(work if device is None else functools.partial(device.call, work))
-        self._compare_state()
+        finding = note_of_changes(self.name, self._state_before, snapshot())
+        self.notes.findings += [finding] if finding else []
+        del self._state_before
         self.ready = True
-        self._load_root = None
-
-    def _compare_state(self) -> None:
-        before, self._state_before = self._state_before, None
-        if before is not None:
-            finding = note_of_changes(self.name, before, snapshot())
-            self.notes.findings += [finding] if finding else []
+        self.load_root = None
 
     def _initialize(self, args: dict[str, str]) -> None:
         self.notes.thread_id = threading.get_ident()
@@ -244,7 +234,7 @@ class ModelInstance:
     def _check_ended(self) -> None:
         """Unwind if the load or request has ended: Ctrl-C is not a model's error."""
         execution = self.execution
-        root = self._load_root if execution is None else execution.root
+        root = self.load_root if execution is None else execution.root
         if root is not None:
             root.check()
 
@@ -255,13 +245,18 @@ class ModelInstance:
             # A metaclass may refuse any access.
             self._check_ended()
             return
-        self.notes.add_names(note, has_hook(self.model, "execute"))
+        if note:
+            self.notes.warn("names", note)
+        if not has_execute(self.model):
+            self.notes.findings.append(
+                "TritonPythonModel has no execute(): every request fails, as on Triton."
+            )
 
     def _hook(self, work: Callable[[], Any]) -> Any:
         """Call a hook other than ``execute``; any exception becomes HookFailed."""
         __tracebackhide__ = True
         try:
-            return self.threads.call(self._load_root, lambda: self._guard(work))
+            return self.threads.call(self.load_root, lambda: self._guard(work))
         except OutOfResourcesError as error:
             raise HookFailed(error.message, error) from error
 
@@ -270,8 +265,8 @@ class ModelInstance:
         try:
             return _call(work)
         except BaseException as error:
-            if self._load_root is not None:
-                self._load_root.ended_by(error)
+            if self.load_root is not None:
+                self.load_root.ended_by(error)
             raise HookFailed(describe(error, _BOUNDARY), error) from error
 
     def not_ready_reason(self) -> str:
@@ -324,10 +319,6 @@ def _place_of(error: BaseException | None, model_file: str) -> tuple[str, int]:
     frames = traceback.extract_tb(None if error is None else error.__traceback__)
     lines = [frame.lineno or 0 for frame in frames if frame.filename == model_file]
     return model_file, lines[-1] if lines else 0
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    return getattr(owner, name)
 
 
 _FOUND_BOUNDARY = ModelInstance.found.__code__

@@ -240,7 +240,7 @@ class _InstanceFinder:
         self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a module of an instance, or None for any other name."""
-        modules = _by_package.get(_package_of(fullname))
+        modules = modules_with(fullname)
         if modules is None:
             return None
         name = fullname.rpartition(_SIBLING)[2]
@@ -249,21 +249,9 @@ class _InstanceFinder:
         return None if spec is None else _renamed(spec, fullname)
 
 
-def is_model_module(name: str) -> bool:
-    """Return whether a module belongs to an instance of a model."""
-    return _package_of(name) in _by_package
-
-
-def execution_in(module_name: str, thread_id: int) -> Execution | None:
-    """Return the execution of a module's instance that a thread works for."""
-    modules = _by_package.get(_package_of(module_name))
-    return None if modules is None else modules.execution_on(thread_id)
-
-
-def instance_in(module_name: str) -> str:
-    """Return the name of the instance that a module belongs to; empty if unknown."""
-    modules = _by_package.get(_package_of(module_name))
-    return "" if modules is None else modules.instance_name
+def modules_with(module_name: str) -> InstanceModules | None:
+    """Return the modules of the instance that a module belongs to, or None."""
+    return _by_package.get(_package_of(module_name))
 
 
 def _package_of(module_name: str) -> str:

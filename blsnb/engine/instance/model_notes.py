@@ -23,7 +23,7 @@ _ABOUT_THREADS = (
     r"(?i)\b(in|same|other|another|different|main|current|wrong) thread\b|"
     r"thread-safe|event loop"
 )
-HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
+_HOOKS = ("auto_complete_config", "initialize", "execute", "finalize")
 _TRITON_ARGV = [""]
 _MAYBE_ARGV = r"\bargv\b|\bparse_(known_)?args\b"
 _ALIKE = 0.78
@@ -67,23 +67,6 @@ class ModelNotes:
         self.queue(subject, note)
         self.findings.append(note)
 
-    def add_names(self, note: str, executes: bool) -> None:
-        """Keep a note on misspelled hooks, and a warning if ``execute`` is missing.
-
-        Parameters
-        ----------
-        note
-            See `note_of_names`.
-        executes
-            Whether the model has an ``execute``.
-        """
-        if note:
-            self.warn("names", note)
-        if not executes:
-            self.findings.append(
-                "TritonPythonModel has no execute(): every request fails, as on Triton."
-            )
-
     def deliver(self, execution: Execution) -> None:
         """Add the queued notes to an execution."""
         for note in self.queued:
@@ -119,7 +102,7 @@ class ModelNotes:
         if execution.thread_id in (self.thread_id, loop_thread):
             return
         noted = any(_ONE_THREAD in note for note in execution.call.notes or ())
-        if is_about_threads(error) and not noted:
+        if _is_about_threads(error) and not noted:
             execution.inflight.note(
                 f"execute() of {self._instance} ran on another thread than its "
                 f"initialize(). {_ONE_THREAD}"
@@ -131,14 +114,14 @@ def note_of_names(instance: str, kind: type) -> str:
 
     Triton looks hooks up by name, so that a model with an ``initialise`` loads.
     """
-    missing = [hook for hook in HOOKS if not hasattr(kind, hook)]
+    missing = [hook for hook in _HOOKS if not hasattr(kind, hook)]
     methods = [name for name in dir(kind) if not name.startswith("_")]
     meant = [
         f"{close[0]!r} ({hook}?)"
         for hook in missing
         if (close := difflib.get_close_matches(hook, methods, 1, _ALIKE))
         and callable(getattr(kind, close[0]))
-        and close[0] not in HOOKS
+        and close[0] not in _HOOKS
     ]
     if not meant:
         return ""
@@ -178,14 +161,14 @@ def _reads_argv(node: ast.AST) -> bool:
     return False
 
 
-def has_hook(model: object, name: str) -> bool:
-    """Whether a model has a hook, as far as known without running its code."""
+def has_execute(model: object) -> bool:
+    """Whether a model has ``execute``, as far as known without running its code."""
     try:
         dynamic = any("__getattr__" in vars(kind) for kind in type(model).__mro__)
     except BaseException:
         # A metaclass runs at any access of its class.
         return True
-    return dynamic or static_attribute(model, name) is not None
+    return dynamic or static_attribute(model, "execute") is not None
 
 
 def static_attribute(owner: object, name: str) -> Any:
@@ -210,7 +193,7 @@ def _static_attributes(owner: object) -> Iterator[Mapping[str, Any]]:
     yield from map(_CLASS_ATTRIBUTES, _MRO(kind))
 
 
-def is_about_threads(error: BaseException) -> bool:
+def _is_about_threads(error: BaseException) -> bool:
     """Whether the text of an exception is about threads or event loops."""
     # str() of another class would run model code.
     arguments = vars(BaseException)["args"].__get__(error)
@@ -257,5 +240,5 @@ def _refuses_thread(sqlite3: Any, connection: Any) -> bool:
     try:
         sqlite3.Connection.cursor(connection).close()
     except sqlite3.ProgrammingError as error:
-        return is_about_threads(error)
+        return _is_about_threads(error)
     return False

@@ -10,11 +10,7 @@ import time
 from types import CodeType, FrameType
 from typing import Self
 
-from blsnb.engine.instance.instance_modules import (
-    execution_in,
-    instance_in,
-    is_model_module,
-)
+from blsnb.engine.instance.instance_modules import modules_with
 from blsnb.engine.request.inflight import Execution
 from blsnb.trace.events import Call
 from blsnb.trace.facts import Profile
@@ -51,9 +47,13 @@ class SampledCalls:
         thread_id
             Identifier of its thread.
         """
-        execution = execution_in(module, thread_id)
+        modules = modules_with(module)
+        if modules is None:
+            # The model was unloaded in the meantime.
+            return None
+        execution = modules.execution_on(thread_id)
         if execution is None:
-            call = self._background(module, thread_id)
+            call = self._background(modules.instance_name, thread_id)
         else:
             call = self._of(execution)
         if call is None:
@@ -69,13 +69,12 @@ class SampledCalls:
                 return inflight.call
         return None
 
-    def _background(self, module: str, thread_id: int) -> Call | None:
+    def _background(self, instance: str, thread_id: int) -> Call | None:
         """Return the call of a thread that the model started.
 
         It is the call during which the thread was found first, as long as that is
         open, else the latest open call of the instance.
         """
-        instance = instance_in(module)
         before = self._by_thread.get(thread_id)
         if before is not None and before.instance == instance and not before.ended:
             return before
@@ -226,7 +225,7 @@ class Sampler:
         name = str(frame.f_globals.get("__name__", ""))
         if name.startswith(_ENGINE):
             return _ENGINE
-        return name if is_model_module(name) else ""
+        return "" if modules_with(name) is None else name
 
     def _frame(self, place: _Place, known: dict[_Place, StackFrame]) -> StackFrame:
         if place not in known:

@@ -35,15 +35,18 @@ def test_a_method_that_is_nearly_a_hook_is_noted_once(server):
 
 
 def test_a_missing_execute_gets_a_suggestion(server):
-    """The note accompanies Triton's error."""
-    server.define("m", DOUBLE.replace("def execute", "def excute"), config=CONFIG)
+    """It is on the card, and accompanies Triton's error."""
+    source = DOUBLE.replace("def execute", "def excute")
+    meant, missing = server.define("m", source, config=CONFIG).findings
+    assert "'excute' (execute?)" in meant
+    absent = "TritonPythonModel has no execute(): every request fails, as on Triton."
+    assert absent == missing
     with pytest.raises(
         InferenceError, match=r"does not implement `execute` method\.$"
     ) as caught:
         server.infer("m", X)
 
-    [note] = caught.value.run.notes
-    assert "'excute' (execute?)" in note
+    assert [meant] == caught.value.run.notes
 
 
 def test_helpers_similar_to_hooks_are_ignored(server):
@@ -117,16 +120,3 @@ def test_a_subject_is_noted_once_and_each_warning_is_on_the_card():
 
     assert (["first", "careful"], ["careful"]) == (notes.queued, notes.findings)
     assert ([], ["careful"]) == (other.queued, other.findings)
-
-
-@pytest.mark.parametrize("executes", [False, True])
-@pytest.mark.parametrize("note", ["", "misspelled"])
-def test_a_missing_execute_is_on_the_card(note, executes):
-    """A misspelled hook is also a note of the next run."""
-    notes = ModelNotes("m_0")
-    notes.add_names(note, executes)
-
-    missing = "TritonPythonModel has no execute(): every request fails, as on Triton."
-    noted = [note] if note else []
-    assert noted == notes.queued
-    assert noted + ([] if executes else [missing]) == notes.findings
