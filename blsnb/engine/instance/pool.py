@@ -115,14 +115,14 @@ class InstancePool:
     def unclaim(self, slot: PoolSlot) -> None:
         """Return a slot in which nothing was executed."""
         with self._lock:
-            if isinstance(slot, AbandonedSlot) and slot.is_released(self._abandoned):
-                slot = slot.instance
-            elif (
-                isinstance(slot, AbandonedSlot) and slot.instance not in self.instances
-            ):
-                # Removed while it was busy: it is finalized on release.
-                slot.filled = True
-                return
+            if isinstance(slot, AbandonedSlot):
+                if not slot.filled and slot.instance not in self._abandoned:
+                    # The old instance was released before it was replaced.
+                    slot = slot.instance
+                elif slot.instance not in self.instances:
+                    # Removed while it was busy: it is finalized on release.
+                    slot.filled = True
+                    return
             self._free.append(slot)
         self._released()
 
@@ -135,9 +135,12 @@ class InstancePool:
             The wait is certain never to end.
         """
         with self._lock:
-            inflight.waiting_for = self
-            if blocks_execute and deadlock.is_deadlocked(inflight):
-                raise deadlock.Deadlock(deadlock.wait_cycle(inflight))
+            self._expect(inflight, blocks_execute)
+
+    def _expect(self, inflight: Inflight, blocks_execute: bool) -> None:
+        inflight.waiting_for = self
+        if blocks_execute and deadlock.is_deadlocked(inflight):
+            raise deadlock.Deadlock(deadlock.wait_cycle(inflight))
 
     def take(self, inflight: Inflight, blocks_execute: bool) -> ModelInstance:
         """Return a free instance; wait for one if necessary.
@@ -157,17 +160,15 @@ class InstancePool:
         Unwind
             The request ended while waiting.
         """
-        slot: PoolSlot | None = None
-        if not self._queue:
-            try:
-                slot = self._free.popleft()
-            except IndexError:
-                slot = None
+        try:
+            slot = None if self._queue else self._free.popleft()
+        except IndexError:
+            slot = None
         if slot is None:
             slot = self._wait(inflight, blocks_execute)
         if inflight.root.on_arrival is not None:
             inflight.root.arrive()
-        return self._fill(slot) if type(slot) is AbandonedSlot else slot
+        return self.fill(slot) if type(slot) is AbandonedSlot else slot
 
     def _wait(self, inflight: Inflight, blocks_execute: bool) -> PoolSlot:
         request = WaitingRequest()
@@ -178,19 +179,14 @@ class InstancePool:
             if request.slot is not None:
                 return request.slot
             try:
-                self._check_wait(inflight, blocks_execute)
+                if self.retired:
+                    raise Retired
+                self._expect(inflight, blocks_execute)
             except BaseException:
                 inflight.waiting_for = None
                 self._queue.remove(request)
                 raise
         return self._sleep(inflight, request)
-
-    def _check_wait(self, inflight: Inflight, blocks_execute: bool) -> None:
-        if self.retired:
-            raise Retired
-        inflight.waiting_for = self
-        if blocks_execute and deadlock.is_deadlocked(inflight):
-            raise deadlock.Deadlock(deadlock.wait_cycle(inflight))
 
     def _sleep(self, inflight: Inflight, request: WaitingRequest) -> PoolSlot:
         inflight.root.arrive()
@@ -303,9 +299,8 @@ class InstancePool:
         HookFailed
             No new instance could be created; the slot stays abandoned.
         """
-        return self._fill(slot) if isinstance(slot, AbandonedSlot) else slot
-
-    def _fill(self, slot: AbandonedSlot) -> ModelInstance:
+        if not isinstance(slot, AbandonedSlot):
+            return slot
         old = slot.instance
         if not slot.filled:
             released = slot.waiter.wait(_RELEASE_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, final
 
 from blsnb.engine.instance.instance import ModelInstance
@@ -25,16 +25,6 @@ class AbandonedSlot:
         """Woken when the instance is released after all."""
         self.filled = False
         """Whether a new instance has the slot and the old one no longer serves."""
-
-    def is_released(self, busy: Container[ModelInstance]) -> bool:
-        """Whether the old instance was released before it was replaced.
-
-        Parameters
-        ----------
-        busy
-            The instances that are still busy with abandoned requests.
-        """
-        return not self.filled and self.instance not in busy
 
 
 PoolSlot: TypeAlias = ModelInstance | AbandonedSlot
