@@ -65,9 +65,12 @@ class TestInstances:
         stage.values["xp"] = library("simulated")
         with Server(runtime=SimulatedRuntime(2)) as server:
             server.define("m", source, config=f"{CONFIG} {KIND_GPU}")
-            run = server.infer("m", {"X": X})
+            runs = [server.infer("m", {"X": X}) for _ in range(2)]
 
-        assert "gpu:0,1" == run.trace.models[0].device
+        assert "gpu:0,1" == runs[0].trace.models[0].device
+        assert [0, 1] == [int(run["Y"][0]) for run in runs]
+        used = [run.trace.spans[0].device_use.device for run in runs]
+        assert ["gpu:0", "gpu:1"] == used
         assert [("m_0_0", "GPU", "0"), ("m_0_0", "GPU", "1")] == stage.seen
 
     def test_a_gpu_that_is_not_there_is_refused(self, device):

@@ -175,15 +175,15 @@ class PythonInstanceMaker:
         validate_create(
             self.config, model_dir=self._directory.path, gpu_count=gpu_count
         )
-        instances = []
+        instances: list[ModelInstance] = []
         for spec in self.config.instance_names():
-            reuse = first.name == spec.name and not completes
+            reuse = not (completes or instances)
             instance = first if reuse else self._imported(spec, made, root)
             text = "TRITONBACKEND_ModelInstanceInitialize: %s (%s device %d)"
             server_event("I", text, spec.name, spec.kind, spec.device_id)
             instance.initialize(self._args(spec))
             instances.append(instance)
-        if first not in instances:
+        if completes:
             first.discard()
         if differences:
             instances[0].notes.warn(PARAMETER, differences)
