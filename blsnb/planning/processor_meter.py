@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar
 
 from blsnb.engine.instance.instance import ModelInstance
-from blsnb.engine.profiling.surrounded_hooks import release, surround
+from blsnb.engine.profiling.surrounded_hooks import surrounded
 from blsnb.engine.request.inflight import Execution
 
 T = TypeVar("T")
@@ -31,24 +31,22 @@ class ProcessorMeter:
     """
 
     def __init__(self, instances: Iterable[ModelInstance]) -> None:
-        self._instances = tuple(instances)
+        self._surrounded = surrounded(tuple(instances), self._execute)
         self._open = threading.local()
         self.computing_ns: dict[int, int] = {}
         """Processor time by the number of the execution."""
 
     def __enter__(self) -> Self:
-        surround(self._instances, self._execute)
+        self._surrounded.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        release(self._instances)
+        self._surrounded.__exit__(None, None, None)
 
     def _execute(
-        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
+        self, execution: Execution, hook: Callable[[Any], Any], requests: Any
     ) -> Any:
         __tracebackhide__ = True
-        if execution is None:
-            return hook(requests)
         number = execution.number
         result = self.run(number, lambda: hook(requests))
         if not asyncio.iscoroutine(result):

@@ -347,8 +347,8 @@ def _on_thread(
         notes.deliver(execution)
     if root.ended is not None:
         raise Unwind
-    if instance.hook_caller is not None:
-        hook = functools.partial(instance.hook_caller.execute, execution, hook)
+    if instance.around is not None:
+        hook = functools.partial(instance.around, execution, hook)
     try:
         try:
             return _call_hook(instance, execution, hook, requests)

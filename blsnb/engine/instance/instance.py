@@ -20,7 +20,7 @@ from blsnb.engine.instance.model_notes import (
     note_of_names,
     static_attribute,
 )
-from blsnb.engine.instance.placement import HookCaller
+from blsnb.engine.instance.placement import OnDevice
 from blsnb.engine.instance.shared_state import note_of_changes, snapshot
 from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, current_execution
@@ -32,9 +32,7 @@ from blsnb.model.config import InstanceSpec
 from blsnb.pb_utils.backend import EngineCalls
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has, too_new
 from blsnb.pb_utils.config import ModelConfig
-from blsnb.pb_utils.module.module import compiled_module
 from blsnb.pb_utils.request import InferenceRequest
-from blsnb.release import OLDEST
 
 
 class HookFailed(Exception):
@@ -60,6 +58,8 @@ def _finalize(hook: Callable[[], Any]) -> Any:
     return hook()
 
 
+Around = Callable[[Execution, Callable[[Any], Any], Any], Any]
+"""Receives the execution, the hook and its requests; returns what the hook returns."""
 _BOUNDARY = _call.__code__
 _CLASS = "TritonPythonModel"
 
@@ -101,17 +101,15 @@ class ModelInstance:
         """Whether ``initialize`` has finished, so that BLS is allowed."""
         self.spec = InstanceSpec(name, "CPU", 0)
         """Its instance group, as configured when it was created."""
-        self.hook_caller: HookCaller | None = None
-        """Calls the hooks, on a device or while lines are timed; None for neither."""
+        self.device: OnDevice | None = None
+        """Runs ``initialize`` on a device; None for the host."""
+        self.around: Around | None = None
+        """Calls ``execute``, on a device or while it is measured; None for neither."""
         self.load_root = load_root
         """The load that creates it; None once it serves."""
         self._release = release
         self.backend = bind(self)
-        compiled = compiled_module(self.backend, release)
-        write = functools.partial(self.backend.log, "PRINT")
-        self.own_modules = InstanceModules(
-            name, model_file, write, compiled, release == OLDEST
-        )
+        self.own_modules = InstanceModules(name, model_file, self.backend, release)
         self.own_modules.execution_on = self._execution_on
         self.module: types.ModuleType | None = None
         self._class: Any = None
@@ -139,7 +137,7 @@ class ModelInstance:
                 f"AttributeError: module '{folder}.{stem}' has no attribute '{_CLASS}'"
             )
         self._class = self._hook(functools.partial(getattr, module, _CLASS))
-        self.own_modules.complete(self.backend)
+        self.own_modules.complete()
         self.request_class = self.own_modules.pb_utils.InferenceRequest
 
     @property
@@ -177,9 +175,10 @@ class ModelInstance:
         HookFailed
             The constructor or the hook raises.
         """
-        device = self.hook_caller
         work = functools.partial(self._initialize, args)
-        self._hook(work if device is None else functools.partial(device.call, work))
+        if self.device is not None:
+            work = functools.partial(self.device.call, work)
+        self._hook(work)
         finding = note_of_changes(self.name, self._state_before, snapshot())
         self.notes.findings += [finding] if finding else []
         del self._state_before

@@ -21,7 +21,9 @@ from typing import Any
 
 from blsnb.engine.request.inflight import Execution
 from blsnb.pb_utils.backend import CurrentBackend, EngineCalls
+from blsnb.pb_utils.compiled.releases import Release
 from blsnb.pb_utils.module import module as pb_module
+from blsnb.release import OLDEST
 
 _PREFIX = "_blsnb_"
 _IPYTHON = frozenset({"__IPYTHON__", "display", "get_ipython"})
@@ -48,43 +50,41 @@ class InstanceModules:
         Triton's name of the instance.
     model_file
         Path of ``model.py``.
-    write
-        Receives the text that the instance prints, before it is printed.
-    compiled
-        The instance's own ``c_python_backend_utils``.
-    ascii_only
-        Whether the text of ``print`` and of files must be ASCII, unless an encoding is
-        given: so it is in the processes of models of Triton 24.10, in every locale.
+    backend
+        The instance's; its log receives the text that the instance prints.
+    release
+        The followed Triton release.
     """
 
     def __init__(
         self,
         instance_name: str,
         model_file: Path,
-        write: Callable[[str], None],
-        compiled: types.ModuleType,
-        ascii_only: bool = False,
+        backend: EngineCalls,
+        release: Release,
     ) -> None:
         safe = re.sub(r"\W", "_", instance_name)
         self.package = f"{_PREFIX}{next(_numbers)}_{safe}"
         self.model_file = model_file
         self.folders = [str(model_file.parent), str(model_file.parent.parent)]
         self.pb_utils = pb_module.importing_module()
-        self._compiled = compiled
+        self._compiled = pb_module.compiled_module(backend, release)
+        self._own_backend = backend
         self.backend: EngineCalls | None = None
         """The instance's, once its file has been imported."""
         self.instance_name = instance_name
         self.execution_on: Callable[[int], Execution | None] = lambda _: None
         """Returns the current execution of the instance on a thread."""
-        self._write = write
         self._siblings: dict[str, bool] = {}
         self.builtins = {
             **{name: v for name, v in vars(builtins).items() if name not in _IPYTHON},
             "__import__": self._import,
             "print": self._print,
         }
-        self._ascii_only = ascii_only
-        if ascii_only:
+        # In every locale: so it is in the processes of models of Triton 24.10.
+        self._ascii_only = release == OLDEST
+        """Whether the text of ``print`` and of files without encoding must be ASCII."""
+        if self._ascii_only:
             self.builtins["open"] = _open_as_ascii
 
     def open(self) -> types.ModuleType:
@@ -105,10 +105,10 @@ class InstanceModules:
         builtins.__import__(name)
         return sys.modules[name]
 
-    def complete(self, backend: EngineCalls) -> None:
+    def complete(self) -> None:
         """Add the compiled names of ``triton_python_backend_utils``."""
-        self.backend = backend
-        pb_module.complete(self.pb_utils, self._compiled, backend)
+        self.backend = self._own_backend
+        pb_module.complete(self.pb_utils, self._compiled, self.backend)
 
     def close(self) -> None:
         """Remove the instance's modules."""
@@ -146,7 +146,7 @@ class InstanceModules:
                     each.encode("ascii", "surrogateescape")
             text = (" " if separator is None else separator).join(texts)
             text += "\n" if end is None else end
-            self._write(text)
+            self._own_backend.log("PRINT", text)
             values, options["end"] = (text,), ""
         builtins.print(*values, **options)
 

@@ -7,7 +7,7 @@ import itertools
 import random
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -245,18 +245,6 @@ def _copy_notes(call: Call, seed: int) -> list[str]:
 T = TypeVar("T")
 
 
-class HookCaller(Protocol):
-    """Calls the hooks of a model."""
-
-    def call(self, work: Callable[[], T]) -> T:
-        """Call a hook other than ``execute``."""
-
-    def execute(
-        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
-    ) -> Any:
-        """Call ``execute``; return its responses, or its coroutine."""
-
-
 class OnDevice:
     """Runs hooks with a device as the current one.
 
@@ -279,7 +267,7 @@ class OnDevice:
             return work()
 
     def execute(
-        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
+        self, execution: Execution, hook: Callable[[Any], Any], requests: Any
     ) -> Any:
         """Call ``execute``, and wait for its work on the device.
 
@@ -288,7 +276,7 @@ class OnDevice:
         __tracebackhide__ = True
         with self._runtime.measure(self._number) as measured:
             result = hook(requests)
-        if execution is not None and not inspect.iscoroutine(result):
+        if not inspect.iscoroutine(result):
             for inflight in execution.inflights:
                 inflight.call.device_work().use = measured.use
         return result

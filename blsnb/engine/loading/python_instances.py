@@ -223,7 +223,9 @@ class PythonInstanceMaker:
         made.append(instance)
         instance.spec = spec
         instance.notes.subjects = self._noted
-        instance.hook_caller = on_device(self._engine.placements.runtime, spec)
+        instance.device = on_device(self._engine.placements.runtime, spec)
+        if instance.device is not None:
+            instance.around = instance.device.execute
         instance.load()
         return instance
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from typing import Any, Self
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.profiling.line_clock import LineCount, Place, ThreadLines
 from blsnb.engine.profiling.line_events import new_events
-from blsnb.engine.profiling.surrounded_hooks import release, surround
+from blsnb.engine.profiling.surrounded_hooks import surrounded
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.errors import BlsnbError
 from blsnb.pb_utils.message import RequestMessage
@@ -60,26 +61,24 @@ class LineTimer:
     def __enter__(self) -> Self:
         if not _one.acquire(blocking=False):
             raise BlsnbError("lines=True: another replay is timing lines; wait for it")
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(_one.release)
             self._source.start()
-        except BaseException:
-            _one.release()
-            raise
-        surround(self._instances.values(), self._execute)
+            stack.callback(self._source.stop)
+            stack.enter_context(surrounded(self._instances.values(), self._execute))
+            self._end = stack.pop_all()
         return self
 
     def _execute(
-        self, execution: Execution | None, hook: Callable[[Any], Any], requests: Any
+        self, execution: Execution, hook: Callable[[Any], Any], requests: Any
     ) -> Any:
         __tracebackhide__ = True
         return self._source.run(hook, requests)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._await_rest()
-        release(self._instances.values())
-        self._source.stop()
-        _one.release()
+        with self._end:
+            if kind is None:
+                self._await_rest()
 
     def _await_rest(self) -> None:
         """Wait for code that continues after the response, at most `_PATIENCE_S`."""

@@ -10,6 +10,7 @@ import waiting
 from cells import CONFIG, DOUBLE, calling, cell, line_of
 
 import blsnb
+from blsnb.engine.profiling.line_timer import LineTimer
 from blsnb.errors import BlsnbError, TraceError
 from blsnb.trace.profiles.lines import lines_of
 
@@ -167,6 +168,42 @@ def test_lines_after_the_final_flag_are_timed(server):
     timed = stream.run.replay(lines=True).this
 
     assert [20_000] == hits_of(timed, source, "value = each")
+
+
+def test_ctrl_c_during_the_lines_after_the_response_ends_the_measurement(
+    server, ctrl_c
+):
+    """The next replay times lines again."""
+    source = cell(
+        """
+        sender = request.get_response_sender()
+        final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+        sender.send(reply(x_of(request)), final)
+        if stage.events["waits"].is_set():
+            stage.events["asleep"].set()
+            stage.events["go on"].wait(30)
+        """
+    )
+    server.define("tail", source, config=DECOUPLED)
+    stream = server.stream("tail", ONE)
+    list(stream)
+    waiting.until(lambda: not stream.run.trace.running)
+    stage.events["waits"].set()
+
+    ctrl_c.expect(lambda: stream.run.replay(lines=True), when=awaits_rest)
+
+    stage.events["waits"].clear()
+    stage.events["go on"].set()
+    timed = stream.run.replay(lines=True).this
+    assert [1, 0] == hits_of(timed, source, "sender.send(reply", '"go on"')
+
+
+def awaits_rest():
+    """Whether the main thread waits for lines after the response."""
+    frame = sys._current_frames()[threading.main_thread().ident]
+    while frame is not None and frame.f_code is not LineTimer._await_rest.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def test_helpers_of_the_folder_have_their_source(server, tmp_path):
