@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 
-from blsnb.files.owned import OwnedFolder, sweep
+from blsnb.files.owned import OwnedFolder
 from blsnb.printable import printable
-
-_PREFIX = "blsnb-secret-"
 
 
 class SecretFile:
@@ -29,9 +25,7 @@ class SecretFile:
     """
 
     def __init__(self, name: str, text: str) -> None:
-        parent = Path(tempfile.gettempdir())
-        sweep(parent, _PREFIX)
-        self._folder = OwnedFolder(parent, _PREFIX)
+        self._folder = OwnedFolder.temporary("blsnb-secret-")
         self.path = self._folder.create() / name
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with open(os.open(self.path, flags, 0o600), "w", encoding="utf-8") as file:

@@ -219,7 +219,7 @@ class EventLoop:
         LoopEnded
             The model ended the loop.
         """
-        return self._submit(self.start(), coroutine, _ignore).result(seconds)
+        return self._submit(self.start(), coroutine, lambda: None).result(seconds)
 
     @property
     def thread_id(self) -> int:
@@ -350,10 +350,6 @@ async def _guarded(
         with contextlib.suppress(Unwind):
             work.close()
         work.close()
-
-
-def _ignore() -> None:
-    """Do nothing."""
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

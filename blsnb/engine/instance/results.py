@@ -114,14 +114,7 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
         return
     if results is None:
         return
-    problem = _problem(results, len(inflights))
-    if not problem:
-        for place, inflight in enumerate(inflights):
-            result = results[place]
-            right = result is None or isinstance(result, InferenceResponse)
-            if not right or inflight.release_flags == RESCHEDULE:
-                problem = problem or _problem_of(result, inflight)
-    if problem:
+    if problem := _problem(results, inflights):
         fail_all(inflights, failed(instance_name, problem))
         return
     for place, inflight in enumerate(inflights):
@@ -135,32 +128,29 @@ def take_results(results: Any, inflights: list[Inflight], instance_name: str) ->
         inflight.finish(responses.send(result, inflight.requested))
 
 
-def _problem(results: Any, count: int) -> str:
+def _problem(results: Any, inflights: list[Inflight]) -> str:
     if not isinstance(results, list):
         return f"Expected a list in the execute return, found type '{type(results)}'."
-    if len(results) != count:
+    if len(results) != len(inflights):
         return (
             "Number of InferenceResponse objects do not match the number of "
-            f"InferenceRequest objects. InferenceRequest(s) size is:{count}, and "
-            f"InferenceResponse(s) size is:{len(results)}\n"
+            f"InferenceRequest objects. InferenceRequest(s) size is:{len(inflights)}, "
+            f"and InferenceResponse(s) size is:{len(results)}\n"
         )
-    return ""
-
-
-def _problem_of(result: Any, inflight: Inflight) -> str:
-    if result is None:
-        return ""
-    if inflight.release_flags == RESCHEDULE:
-        # Misspelled as on Triton.
-        return (
-            "Expected a None object in the execute function return list for "
-            f"reschduled request, found type '{type(result)}'."
-        )
-    if not isinstance(result, InferenceResponse):
-        return (
-            "Expected an 'InferenceResponse' object in the execute function "
-            f"return list, found type '{type(result)}'."
-        )
+    for result, inflight in zip(results, inflights, strict=True):
+        if result is None:
+            continue
+        if inflight.release_flags == RESCHEDULE:
+            # Misspelled as on Triton.
+            return (
+                "Expected a None object in the execute function return list for "
+                f"reschduled request, found type '{type(result)}'."
+            )
+        if not isinstance(result, InferenceResponse):
+            return (
+                "Expected an 'InferenceResponse' object in the execute function "
+                f"return list, found type '{type(result)}'."
+            )
     return ""
 
 

@@ -65,6 +65,7 @@ class ModelControl:
     ) -> None:
         self._engine = engine
         self._catalog = engine.catalog
+        self._folders = folders
         self.sources = ModelSources(engine.catalog, repository, folders)
         """The folders and files from which models serve."""
         self.ensembles = Ensembles(engine.catalog, self, log.note)
@@ -213,7 +214,7 @@ class ModelControl:
                 self._keep_wanted(source)
             raise
         finally:
-            self.sources.discard_unused(source)
+            self._folders.discard_unused(source.directory.path)
         self.ensembles.reload_with(source.directory.name, root)
 
     def _keep_wanted(self, source: ModelSource) -> None:
@@ -286,7 +287,7 @@ class ModelControl:
             self._runner.unload(name)
             self.sources.note_unloaded(name)
             if not wanted:
-                self.sources.leave_folder(name, before)
+                self._folders.leave(name, before)
 
     def polled(self, name: str) -> ModelConfig | None:
         """Return the configuration of a model in the repository; None if invalid."""
@@ -332,4 +333,4 @@ class ModelControl:
             Time for all requests in flight together.
         """
         self._runner.close(timeout_s)
-        self.sources.close()
+        self._folders.close()

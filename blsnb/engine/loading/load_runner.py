@@ -42,11 +42,13 @@ class LoadRunner:
     def load(
         self,
         directory: ModelDirectory,
-        root: RootRequest | None = None,
-        unchanged: Container[int] = (),
-        note: Callable[[], None] = lambda: None,
+        root: RootRequest | None,
+        unchanged: Container[int],
+        note: Callable[[], None],
     ) -> None:
         """Load a model; its former versions serve until the new ones do.
+
+        The caller holds the model in `lock`, as for `unload`.
 
         Parameters
         ----------
@@ -58,29 +60,27 @@ class LoadRunner:
             Notes that the new versions serve, before an interrupt can be raised.
         """
         name = directory.name
-        with self.lock.hold(name):
-            if self._engine.open_requests.is_stopping:
-                raise ServerClosedError
-            before = self._engine.catalog.versions(name)
-            serving = {n: each for n, each in before.items() if n in unchanged}
-            load = partial(self._loader.load, directory, serving)
+        if self._engine.open_requests.is_stopping:
+            raise ServerClosedError
+        before = self._engine.catalog.versions(name)
+        serving = {n: each for n, each in before.items() if n in unchanged}
+        load = partial(self._loader.load, directory, serving)
 
-            def serve(versions: Versions) -> None:
-                self._engine.serve(name, versions)
-                note()
-                _log_change(name, before, versions)
+        def serve(versions: Versions) -> None:
+            self._engine.serve(name, versions)
+            note()
+            _log_change(name, before, versions)
 
-            if root is None:
-                load_interruptibly(self._engine.open_requests, load, serving, serve)
-            else:
-                serve(load_within(root, load, serving))
+        if root is None:
+            load_interruptibly(self._engine.open_requests, load, serving, serve)
+        else:
+            serve(load_within(root, load, serving))
 
     def unload(self, name: str) -> None:
         """Stop serving a model; requests in flight are finished first."""
-        with self.lock.hold(name):
-            before = self._engine.catalog.versions(name)
-            self._engine.withdraw(name)
-            _log_unloaded(name, before)
+        before = self._engine.catalog.versions(name)
+        self._engine.withdraw(name)
+        _log_unloaded(name, before)
 
     def close(self, timeout_s: float) -> None:
         """Refuse, drain, cancel, finalize, join, in that order; safe to repeat.

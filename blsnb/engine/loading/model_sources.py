@@ -204,18 +204,6 @@ class ModelSources:
         """Note that a model no longer serves."""
         self._serving.pop(name, None)
 
-    def leave_folder(self, name: str, before: Iterable[Served]) -> None:
-        """Remove the temporary folder of a model once no version runs from it."""
-        self._folders.leave(name, before)
-
-    def discard_unused(self, source: ModelSource) -> None:
-        """Remove a temporary folder from which no model serves."""
-        self._folders.discard_unused(source.directory.path)
-
-    def close(self) -> None:
-        """Remove all temporary folders."""
-        self._folders.close()
-
 
 def _parsed(name: str, config: ConfigOverride | None) -> ModelConfig | None:
     if config is None or isinstance(config, ModelConfig):
