@@ -19,33 +19,17 @@ _EXACTLY_ONE = (
 )
 
 
-class StandIns:
+class StandIns(dict[str, "StandIn"]):
     """Stand-ins by the model that they replace."""
 
-    def __init__(self) -> None:
-        self._chosen: dict[str, StandIn] = {}
-
-    def get(self, name: str) -> StandIn | None:
-        """Return the stand-in for a model, or None."""
-        return self._chosen.get(name)
-
-    def description(self, name: str) -> str:
-        """Return the description of a model's stand-in; empty if it has none."""
-        standin = self._chosen.get(name)
-        return "" if standin is None else standin.description
-
-    def all(self) -> dict[str, str]:
+    def descriptions(self) -> dict[str, str]:
         """Return the descriptions of all stand-ins, by model."""
-        return {name: standin.description for name, standin in self._chosen.items()}
-
-    def end(self, name: str) -> None:
-        """Remove the stand-in for a model, if it has one."""
-        self._put(name, None)
+        return {name: standin.description for name, standin in self.items()}
 
     @contextlib.contextmanager
     def changing(self, name: str, standin: StandIn | None) -> Iterator[None]:
         """Set or remove a stand-in; restore the previous one if the block raises."""
-        before = self._chosen.get(name)
+        before = self.get(name)
         self._put(name, standin)
         try:
             yield
@@ -55,9 +39,9 @@ class StandIns:
 
     def _put(self, name: str, standin: StandIn | None) -> None:
         if standin is None:
-            self._chosen.pop(name, None)
+            self.pop(name, None)
         else:
-            self._chosen[name] = standin
+            self[name] = standin
 
 
 def make_standin(

@@ -212,7 +212,9 @@ class Folders:
         repository, standins = self._models.repository, self._models.control.standins
         catalog = self._models.engine.catalog
         unloaded = list(filter(catalog.is_unloaded, repository.names()))
-        chosen, left_out = exportable(repository, names, standins.all(), unloaded)
+        chosen, left_out = exportable(
+            repository, names, standins.descriptions(), unloaded
+        )
         derivations = repository.derivations
         # No definition changes a folder while it is copied.
         with self._models.control.alone():

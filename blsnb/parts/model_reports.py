@@ -73,7 +73,7 @@ class ModelReports:
             self._engine.catalog.states(name),
             self._engine.catalog.config(name),
             self._control.seconds.get(name, 0.0),
-            self._control.standins.description(name),
+            self._control.standins.descriptions().get(name, ""),
             (*found, *self._control.ensembles.notes_on(name)),
             self._engine.placements.gpu_count,
             self._origin(name),

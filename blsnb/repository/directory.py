@@ -147,10 +147,6 @@ class ModelDirectory(NamedTuple):
         """
         return dict(_stamps(self.path, "", frozenset()))
 
-    def modified_ns(self) -> int:
-        """Return the time of the last change to the folder or its contents."""
-        return newest_ns(self.files())
-
     def is_ensemble(self) -> bool:
         """Whether there is a valid configuration of an ensemble."""
         try:

@@ -9,8 +9,9 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from blsnb.files.read_budget import InflatedStream
 from blsnb.printable import printable
 
 if TYPE_CHECKING:
@@ -41,14 +42,10 @@ class _LimitError(Exception):
     """An archive is larger than what is read of it."""
 
 
-class _File(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
 class _Bounded:
     """A file of which a limited number of bytes is read."""
 
-    def __init__(self, file: _File) -> None:
+    def __init__(self, file: InflatedStream) -> None:
         self._file = file
         self._left = _MAX_BYTES
 

@@ -191,14 +191,7 @@ class ModelRepository:
         RepositoryError
             The folder cannot be removed.
         """
-        folder = self.private(name).path
-        gone = unique(folder.parent, _REMOVED)
-        try:
-            folder.rename(gone)
-        except OSError as error:
-            raise RepositoryError(f"{folder} cannot be removed: {error}") from error
-        shutil.rmtree(gone, ignore_errors=True)
-        self.derivations.settle(name)
+        self.release(name, lambda: True)
 
     def release(self, name: str, load: Callable[[], bool]) -> bool:
         """Remove the private folder of a model, so that the user's is loaded.
@@ -208,12 +201,20 @@ class ModelRepository:
         load
             Loads the model and returns whether it did; if not, the private folder is
             restored.
+
+        Raises
+        ------
+        RepositoryError
+            The folder cannot be removed.
         """
         folder = self.private(name).path
         gone = unique(folder.parent, _REMOVED)
         is_loaded = False
         creator = Creator()
-        folder.rename(gone)
+        try:
+            folder.rename(gone)
+        except OSError as error:
+            raise RepositoryError(f"{folder} cannot be removed: {error}") from error
         try:
             is_loaded = load()
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from blsnb.errors import ModelConfigError
@@ -61,28 +61,28 @@ def release_notes(requirements: Path, release: tuple[int, int]) -> list[str]:
     ]
 
 
-def export_notes(directory: ModelDirectory) -> list[str]:
-    """Return notes on a model's differences on a Triton server."""
+def export_notes(directory: ModelDirectory) -> Iterator[str]:
+    """Yield notes on a model's differences on a Triton server."""
     name = printable(directory.name)
     try:
         config = directory.config()
     except ModelConfigError as error:
-        return [f"{name}: {error.message}; Triton will not load it"]
-    return [
-        *_blsnb_parameters(name, config.parameters),
-        *_unconfigured(directory),
-        *_unreachable(directory.name),
-    ]
-
-
-def _unreachable(name: str) -> list[str]:
-    """Return a note on a name with which Triton cannot import a Python model."""
-    if name.isascii():
-        return []
-    return [
-        f"{printable(name)}: the name is not ASCII; a Python model with such a path "
-        "does not load on Triton 24.10, which fails with UnicodeEncodeError"
-    ]
+        yield f"{name}: {error.message}; Triton will not load it"
+        return
+    for key, meaning in _BLSNB_PARAMETERS.items():
+        if key in config.parameters:
+            yield f"{name}: the parameter {key} means nothing to Triton: {meaning}"
+    if config == ModelConfig() and not os.path.isfile(directory.config_file):
+        yield (
+            f"{name}: there is no config.pbtxt; auto_complete_config must give inputs "
+            "and outputs, and a server with --disable-auto-complete-config refuses the "
+            "model"
+        )
+    if not directory.name.isascii():
+        yield (
+            f"{name}: the name is not ASCII; a Python model with such a path does not "
+            "load on Triton 24.10, which fails with UnicodeEncodeError"
+        )
 
 
 def path_notes(target: Path) -> list[str]:
@@ -100,21 +100,3 @@ def path_notes(target: Path) -> list[str]:
             "no Python model loads; give it another path, such as that of a link"
         )
     return notes
-
-
-def _blsnb_parameters(name: str, parameters: Mapping[str, str]) -> list[str]:
-    return [
-        f"{name}: the parameter {key} means nothing to Triton: {meaning}"
-        for key, meaning in _BLSNB_PARAMETERS.items()
-        if key in parameters
-    ]
-
-
-def _unconfigured(directory: ModelDirectory) -> list[str]:
-    if os.path.isfile(directory.config_file) or directory.config() != ModelConfig():
-        return []
-    return [
-        f"{printable(directory.name)}: there is no config.pbtxt; "
-        "auto_complete_config must give inputs and outputs, and a server with "
-        "--disable-auto-complete-config refuses the model"
-    ]

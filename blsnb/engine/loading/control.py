@@ -281,7 +281,7 @@ class ModelControl:
         with self._hold(name):
             if not wanted:
                 self.ensembles.forget(name)
-                self.standins.end(name)
+                self.standins.pop(name, None)
             self.ensembles.take_down_with(name)
             before = self._catalog.versions(name).values()
             self._runner.unload(name)

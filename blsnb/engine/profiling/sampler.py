@@ -83,7 +83,7 @@ class SampledCalls:
         return next((each for each in mine if not each.ended), None)
 
 
-INTERVAL_S = 0.001
+_INTERVAL_S = 0.001
 """Time between two samples, in seconds."""
 _SWITCH_S = 0.0002
 """Switch interval while sampling: with Python's own, a busy model would release the
@@ -109,13 +109,10 @@ class Sampler:
     ----------
     record
         The run; it has the profile from the start.
-    interval_s
-        Time between two samples, in seconds.
     """
 
-    def __init__(self, record: RunRecord, interval_s: float = INTERVAL_S) -> None:
+    def __init__(self, record: RunRecord) -> None:
         self._record = record
-        self._interval_s = interval_s
         self._counts: dict[tuple[int, tuple[_Place, ...]], int] = {}
         self._calls = SampledCalls(record)
         self._names: dict[CodeType, str] = {}
@@ -162,9 +159,9 @@ class Sampler:
         ]
         ended_s = self._ended_s or time.monotonic()
         ticks = self._ticks
-        interval_s = (ended_s - self._began_s) / ticks if ticks else self._interval_s
+        interval_s = (ended_s - self._began_s) / ticks if ticks else _INTERVAL_S
         return SampleProfile(
-            samples, round(interval_s * 1e9), round(self._interval_s * 1e9)
+            samples, round(interval_s * 1e9), round(_INTERVAL_S * 1e9)
         ).stored()
 
     def _run(self) -> None:
@@ -176,7 +173,7 @@ class Sampler:
                 self._sample()
                 self._ticks += 1
                 # Late samples are not made up for: they would all be of one moment.
-                due = max(due + self._interval_s, time.monotonic())
+                due = max(due + _INTERVAL_S, time.monotonic())
         finally:
             self._ended_s = time.monotonic()
             self._record.profiles = (self.stored(),)

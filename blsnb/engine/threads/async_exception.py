@@ -38,11 +38,7 @@ def raise_in(
     is_repeated
         Whether the thread has been interrupted before.
     """
-    if is_traced():
-        raise_now = functools.partial(RAISE, thread_id, kind)
-        _raise_shortly(raise_now, thread_id, is_repeated)
-    else:
-        RAISE(thread_id, kind)
+    raise_if(int, thread_id, kind, is_repeated)
 
 
 def raise_if(

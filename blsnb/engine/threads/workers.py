@@ -236,11 +236,6 @@ class Workers(Executor):
         return thread in self._all
 
     @property
-    def thread_count(self) -> int:
-        """Number of threads."""
-        return len(self._all)
-
-    @property
     def waiting_count(self) -> int:
         """Number of pieces of work that wait for a thread."""
         return self._queue.waiting_count

@@ -158,7 +158,7 @@ def test_a_pool_closes_after_a_thread_could_not_start(workers):
 
     workers.shutdown()
 
-    assert 0 == workers.thread_count
+    assert 0 == len(workers._all)
 
 
 def test_kept_threads_take_what_no_new_thread_can_do():
@@ -173,7 +173,7 @@ def test_kept_threads_take_what_no_new_thread_can_do():
 
         assert first.result(60)
         assert [0, 1, 2] == [future.result(60) for future in others]
-    assert 1 == workers.thread_count
+    assert 1 == len(workers._all)
     workers.shutdown()
 
 
@@ -194,7 +194,7 @@ def test_a_pool_shrinks_again(monkeypatch):
     for future in [workers.submit(together.wait, 60) for _ in range(8)]:
         future.result(60)
 
-    assert until(lambda: 1 == workers.thread_count)
+    assert until(lambda: 1 == len(workers._all))
     assert 3 == workers.submit(abs, -3).result(60)
     workers.shutdown()
 
@@ -206,7 +206,7 @@ def test_one_key_leaves_threads_to_others():
     hog = [workers.submit_for("hog", go_on.wait) for _ in range(8)]
 
     assert 5 == workers.submit_for("other", lambda: 5).result(60)
-    assert until(lambda: 2 == workers.thread_count - len(workers._idle))
+    assert until(lambda: 2 == len(workers._all) - len(workers._idle))
     go_on.set()
     assert every(future.result(60) for future in hog)
     workers.shutdown()
@@ -258,4 +258,4 @@ def test_a_thread_that_was_taken_and_got_no_work_ends_with_its_pool(
     workers.shutdown()
 
     assert until(lambda: not taken.thread.is_alive())
-    assert 0 == workers.thread_count
+    assert 0 == len(workers._all)
