@@ -7,6 +7,7 @@ import textwrap
 
 from blsnb import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.repository.directory import newest_ns
 
 HEAD = """\
 import asyncio
@@ -52,7 +53,7 @@ output { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] }
 def touch(server: Server, name: str) -> None:
     """Make the files of a model's versions newer than the loaded ones."""
     folder = parts_of(server).repository.directory(name)
-    later_ns = folder.modified_ns() + 1_000_000_000
+    later_ns = newest_ns(folder.files()) + 1_000_000_000
     for number in folder.versions:
         os.utime(folder.version_dir(number), ns=(later_ns, later_ns))
 

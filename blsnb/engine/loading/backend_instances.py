@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import TypeVar
 
 from blsnb.backends.backend import Backend
@@ -12,7 +11,7 @@ from blsnb.engine.instance.backend_instance import BackendModelInstance
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.instance.placement import Placement
-from blsnb.engine.loading.python_instances import all_or_nothing
+from blsnb.engine.loading.python_instances import InstanceMaker
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import BackendError, ModelConfigError
 from blsnb.model.completion import complete
@@ -25,21 +24,15 @@ from blsnb.repository.directory import ModelDirectory
 T = TypeVar("T")
 
 
-class BackendInstanceMaker:
+class BackendInstanceMaker(InstanceMaker):
     """Makes the instances of one version of a model with another backend.
 
     Parameters
     ----------
     backend
         Executes the model.
-    directory, number
-        The model's folder, and the version.
-    config
-        Normalised; `make_all` completes it.
-    engine
-        The release, and the devices.
-    bind
-        Makes what an instance logs with.
+    directory, number, config, engine, bind
+        As for `InstanceMaker`.
     kind
         Kind of the model in the trace.
     reshapes
@@ -61,21 +54,17 @@ class BackendInstanceMaker:
         kind: str = "model",
         reshapes: Callable[[ModelConfig], Reshapes] | None = None,
     ) -> None:
-        self.config = config
+        super().__init__(directory, number, config, engine, bind)
         self.kind = kind
         self._version = directory.version_dir(number)
         self.model_file = self._version / (config.default_model_filename or "model")
         self._backend = backend
-        self._model_dir = directory.path
         self._reshapes = reshapes
-        self._release = engine.release
-        self._bind = bind
-        self._placements = engine.placements
 
     @property
     def placement(self) -> Placement | None:
         """Moves inputs to the host; None without a device."""
-        return self._placements.of(self.config, host_only=True)
+        return self._engine.placements.of(self.config, host_only=True)
 
     @property
     def device(self) -> str:
@@ -84,61 +73,47 @@ class BackendInstanceMaker:
 
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration and make all of its instances."""
-        backends = (self.config.backend,)
-        count = self._placements.gpu_count
-        validate_instances(self.config, backends=backends, gpu_count=count)
+        self._check_groups(self.config)
         completed = _result(lambda: self._backend.complete(self.config, self._version))
         config = complete(self.config, completed.to_json())
+        count = self._engine.placements.gpu_count
         self.config = normalise(config, model_name=config.name, gpu_count=count)
         validate_create(
-            self.config, model_dir=self._model_dir, gpu_count=count, backends=backends
+            self.config,
+            model_dir=self._directory.path,
+            gpu_count=count,
+            backends=(self.config.backend,),
         )
-        return self._make(self.config.instance_names(), root)
+        return self.make_more(self.config, self.config.instance_names(), root)
 
-    def make_more(
-        self, config: ModelConfig, specs: Sequence[InstanceSpec], root: RootRequest
-    ) -> list[ModelInstance]:
-        """Make further instances with the configuration of the first ones."""
-        backends, count = (self.config.backend,), self._placements.gpu_count
-        validate_instances(config, backends=backends, gpu_count=count)
-        return self._make(specs, root)
-
-    def _make(
-        self, specs: Sequence[InstanceSpec], root: RootRequest
-    ) -> list[ModelInstance]:
-        with all_or_nothing() as made:
-            for spec in specs:
-                made.append(_result(partial(self._initialized, spec, root)))
-            return list(made)
+    def _check_groups(self, config: ModelConfig) -> None:
+        count = self._engine.placements.gpu_count
+        validate_instances(config, backends=(config.backend,), gpu_count=count)
 
     def renew(self, old: ModelInstance) -> ModelInstance:
         """Make an instance that replaces another of the same name."""
         try:
-            return self._initialized(old.spec, None)
-        except BackendError as error:
-            raise HookFailed(error.text, error) from error
+            return super().renew(old)
+        except ModelConfigError as error:
+            raise HookFailed(error.message, error) from error
 
-    def _initialized(
-        self, spec: InstanceSpec, root: RootRequest | None
-    ) -> ModelInstance:
+    def _make(
+        self, spec: InstanceSpec, made: list[ModelInstance], root: RootRequest | None
+    ) -> None:
         config = self.config
         instance = BackendModelInstance(
             spec.name,
             self.model_file,
             self._bind,
-            self._release,
+            self._engine.release,
             lambda: self._backend.instance(config, spec, self._version),
             config.decoupled,
             None if self._reshapes is None else self._reshapes(config),
             root,
         )
+        made.append(instance)
         instance.spec = spec
-        try:
-            instance.initialize({})
-        except BaseException:
-            instance.discard()
-            raise
-        return instance
+        _result(lambda: instance.initialize({}))
 
 
 def _result(work: Callable[[], T]) -> T:

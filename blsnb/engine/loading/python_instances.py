@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
@@ -39,27 +39,55 @@ _BLANKS = frozenset(" \t\n")
 _SHELL_CHARACTERS = frozenset(";|&$`()[]{}<>\\'\"*?~#!")
 
 
-class InstanceMaker(Protocol):
-    """Makes the instances of one model version."""
+class InstanceMaker(abc.ABC):
+    """Makes the instances of one model version.
 
-    config: ModelConfig
-    """Completed by `make_all`."""
-    model_file: Path
-    kind: str
+    Parameters
+    ----------
+    directory, number
+        The model's folder, and the version.
+    config
+        Normalised; `make_all` completes it.
+    engine
+        The release, the devices, and the strictness of configurations.
+    bind
+        Makes the backend of an instance.
+    """
+
+    kind = "model"
     """Kind of the model in the trace."""
+    model_file: Path
+
+    def __init__(
+        self,
+        directory: ModelDirectory,
+        number: int,
+        config: ModelConfig,
+        engine: Engine,
+        bind: Callable[[ModelInstance], EngineCalls],
+    ) -> None:
+        self.config = config
+        self._directory = directory
+        self._number = number
+        self._engine = engine
+        self._bind = bind
 
     @property
+    @abc.abstractmethod
     def placement(self) -> Placement | None:
         """Moves tensors to the model's device; None without a device."""
 
     @property
+    @abc.abstractmethod
     def source(self) -> str:
         """The text of ``model.py``; empty for other backends."""
 
     @property
+    @abc.abstractmethod
     def device(self) -> str:
         """Device of the instances in the trace."""
 
+    @abc.abstractmethod
     def make_all(self, root: RootRequest) -> list[ModelInstance]:
         """Complete the configuration and make all of its instances.
 
@@ -89,6 +117,11 @@ class InstanceMaker(Protocol):
         HookFailed, ModelConfigError
             An instance fails or the groups are wrong; no new instance is left.
         """
+        self._check_groups(config)
+        with all_or_nothing() as made:
+            for spec in specs:
+                self._make(spec, made, root)
+            return list(made)
 
     def renew(self, old: ModelInstance) -> ModelInstance:
         """Make an instance that replaces another of the same name.
@@ -98,22 +131,23 @@ class InstanceMaker(Protocol):
         HookFailed
             The model no longer loads.
         """
+        with all_or_nothing() as made:
+            self._make(old.spec, made, None)
+            return made[0]
+
+    @abc.abstractmethod
+    def _check_groups(self, config: ModelConfig) -> None:
+        """Check the instance groups of a configuration."""
+
+    @abc.abstractmethod
+    def _make(
+        self, spec: InstanceSpec, made: list[ModelInstance], root: RootRequest | None
+    ) -> None:
+        """Append an instance, and initialize it."""
 
 
-class PythonInstanceMaker:
-    """Makes the instances of one version of a Python model.
-
-    Parameters
-    ----------
-    directory, number
-        The model's folder, and the version.
-    config
-        Normalised; `make_all` completes it.
-    engine
-        The release, the devices, and the strictness of configurations.
-    bind
-        Makes the backend of an instance.
-    """
+class PythonInstanceMaker(InstanceMaker):
+    """Makes the instances of one version of a Python model."""
 
     def __init__(
         self,
@@ -123,13 +157,8 @@ class PythonInstanceMaker:
         engine: Engine,
         bind: Callable[[ModelInstance], EngineCalls],
     ) -> None:
-        self.config = config
-        self.kind = "model"
+        super().__init__(directory, number, config, engine, bind)
         self.model_file = directory.version_dir(number) / config.default_model_filename
-        self._directory = directory
-        self._number = number
-        self._engine = engine
-        self._bind = bind
         self._noted: set[str] = set()
 
     @property
@@ -165,7 +194,7 @@ class PythonInstanceMaker:
         gpu_count = engine.placements.gpu_count
         check_runtime(self.config.message, self._directory.version_dir(self._number))
         _check_stub_names(self.config, engine.release)
-        validate_instances(self.config, gpu_count=gpu_count)
+        self._check_groups(self.config)
         differences = self._check_environment()
         self._check_file()
         first = self._imported(self.config.instance_names()[0], made, root)
@@ -209,10 +238,7 @@ class PythonInstanceMaker:
             )
 
     def _imported(
-        self,
-        spec: InstanceSpec,
-        made: list[ModelInstance],
-        root: RootRequest | None = None,
+        self, spec: InstanceSpec, made: list[ModelInstance], root: RootRequest | None
     ) -> ModelInstance:
         name, value = _OWN_THREAD
         own_thread = self.config.parameters.get(name) == value
@@ -229,15 +255,13 @@ class PythonInstanceMaker:
         instance.load()
         return instance
 
-    def make_more(
-        self, config: ModelConfig, specs: Sequence[InstanceSpec], root: RootRequest
-    ) -> list[ModelInstance]:
-        """Make further instances with the configuration of the first ones."""
+    def _check_groups(self, config: ModelConfig) -> None:
         validate_instances(config, gpu_count=self._engine.placements.gpu_count)
-        with all_or_nothing() as made:
-            for spec in specs:
-                self._imported(spec, made, root).initialize(self._args(spec))
-            return list(made)
+
+    def _make(
+        self, spec: InstanceSpec, made: list[ModelInstance], root: RootRequest | None
+    ) -> None:
+        self._imported(spec, made, root).initialize(self._args(spec))
 
     def _complete(self, instance: ModelInstance) -> None:
         """Let the model complete its configuration."""
@@ -255,13 +279,6 @@ class PythonInstanceMaker:
         gpu_count = self._engine.placements.gpu_count
         self.config = normalise(completed, model_name=name, gpu_count=gpu_count)
         validate_completed(self.config)
-
-    def renew(self, old: ModelInstance) -> ModelInstance:
-        """Make an instance that replaces another of the same name."""
-        with all_or_nothing() as made:
-            new = self._imported(old.spec, made)
-            new.initialize(self._args(old.spec))
-            return new
 
     def _args(self, spec: InstanceSpec) -> dict[str, str]:
         """Return the arguments of ``initialize``: strings only."""

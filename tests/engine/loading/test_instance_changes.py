@@ -14,6 +14,7 @@ from waiting import until
 
 from blsnb import Server
 from blsnb.parts.server_parts import parts_of
+from blsnb.repository.directory import newest_ns
 from engine import clients
 
 X = {"X": np.array([1, 2], np.float32)}
@@ -42,7 +43,7 @@ HOLD = {"X": np.zeros(2, np.float32)}
 def change(server: Server, config: str) -> None:
     """Change a model's configuration and load it."""
     folder = parts_of(server).repository.directory("model")
-    later_ns = folder.modified_ns() + 1_000_000_000
+    later_ns = newest_ns(folder.files()) + 1_000_000_000
     folder.config_file.write_text(config)
     os.utime(folder.config_file, ns=(later_ns, later_ns))
     server.load("model")
