@@ -1,8 +1,9 @@
-"""Run files of version 2 that are small on disk and would be large in memory."""
+"""Run files that are small on disk and would be large in memory."""
 
 from __future__ import annotations
 
 import gc
+import json
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ FLOODS: dict[str, list[Any]] = {
     "lists": [("HEAD", {**HEAD, "x": [[]] * COUNT})],
     "objects": [("HEAD", {**HEAD, "x": [{"a": 1}] * COUNT})],
     "text": [("HEAD", {**HEAD, "x": "a" * 20 * COUNT})],
+    "nested": [("HEAD", {**HEAD, "x": [json.loads("[" * 900 + "]" * 900)] * 1000})],
     "wide text": [("HEAD", {**HEAD, "x": "\U0001f600" * COUNT})],
     "calls": [("HEAD", HEAD), MODELS, ("CALL", rows(50_000, "ids", model=0))],
     "times": [

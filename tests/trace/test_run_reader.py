@@ -439,7 +439,7 @@ def test_a_later_format_or_chunk_is_refused_with_the_release_that_wrote_it(refus
     """The error says that a newer blsnb is needed."""
     text = refused(("HEAD", {**HEAD, "format": 3}), text="was saved by ")
     assert (
-        "blsnb 9.1 in format 3; this blsnb reads format 2 and older: a newer blsnb is "
+        "blsnb 9.1 in format 3; this blsnb reads format 2: a newer blsnb is "
         "needed" == text
     )
     text = refused(*MINIMAL, ("Xtra", {}), text="was saved by ")
@@ -593,3 +593,25 @@ def changed(value: Any, rng: random.Random) -> Any:
         at = rng.randrange(len(value))
         return [*value[:at], changed(value[at], rng), *value[at + 1 :]]
     return rng.choice(_ODD)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "it is empty"),
+        (b"any text", "it does not begin like one"),
+        (b"PK\x03\x04", "it does not begin like one"),
+        (b'[{"id":1}]', "blsnb.load_trace() reads trace files of a Triton server"),
+        (b'\xef\xbb\xbf\n {"id":1}', "blsnb.load_trace() reads trace files of a"),
+        (b"<!doctype html>", "an HTML page of run.save() is for viewing; save the run"),
+    ],
+)
+def test_a_file_that_is_not_a_run_is_refused(data, reason, path):
+    """The error says what it may be, and what reads it."""
+    path.write_bytes(data)
+
+    with pytest.raises(TraceFileError) as error:
+        read_run(path)
+
+    assert str(error.value).startswith(f"{path} is not a saved run: ")
+    assert reason in str(error.value)

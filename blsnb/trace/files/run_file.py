@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +11,7 @@ from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.options import options
 from blsnb.trace.facts import ClockReading
-from blsnb.trace.files.refusal import damage, refusal
 from blsnb.trace.files.saved_run import SavedResponse, SavedRun
-from blsnb.trace.files.v1 import read_zip
 from blsnb.trace.files.v2.chunks import MAGIC, DamagedChunk
 from blsnb.trace.files.v2.reader import read_chunks
 from blsnb.trace.files.v2.writer import BUDGET_BYTES, write_run
@@ -26,18 +22,14 @@ _EARLY = "It was saved while it was still running."
 _HEAD = 16
 _MIN_LIMIT = 16 << 20
 """Minimum of the default limit in bytes: columns of similar calls compress well."""
-_BROKEN = (DamagedChunk, zipfile.BadZipFile, zlib.error, EOFError)
-"""Errors raised for files with missing or changed bytes."""
-_DAMAGED = (
-    *_BROKEN,
-    ValueError,
-    NotImplementedError,
-    RuntimeError,
-    OverflowError,
-    RecursionError,
-    OSError,
-)
-"""Errors that the standard library raises for damaged files, and `Malformed`."""
+_INVALID = (ValueError, OverflowError, RecursionError)
+"""Errors of the standard library for values that are not those of a run."""
+_HINTS = {
+    b"<": "an HTML page of run.save() is for viewing; save the run as .blsrun as well",
+    b"[": "blsnb.load_trace() reads trace files of a Triton server",
+    b"{": "blsnb.load_trace() reads trace files of a Triton server",
+}
+"""Advice by the first byte of a file."""
 
 
 def save_run(
@@ -82,7 +74,7 @@ def _limit(size: int, limit_bytes: int | None) -> int:
 
 
 def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> SavedRun:
-    """Read a run of version 1 or 2; nothing in the file is executed.
+    """Read a run; nothing in the file is executed.
 
     Parameters
     ----------
@@ -101,17 +93,23 @@ def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> Sa
     with path_of(path=path).open("rb") as file:
         head = file.read(_HEAD)
         size = os.fstat(file.fileno()).st_size
-        budget = ReadBudget(size, str(given), limit_bytes)
+        budget = ReadBudget(size, str(given), _limit(size, limit_bytes))
+        if not head or not MAGIC.startswith(head[: len(MAGIC)]):
+            raise TraceFileError(_refusal(given, head))
         try:
-            if head.startswith(MAGIC):
-                budget = ReadBudget(size, str(given), _limit(size, limit_bytes))
-                return read_chunks(file, size, given, budget)
-            if head and MAGIC.startswith(head):
-                raise DamagedChunk("it ends in its signature")
-            return read_zip(file, given, budget)
+            return read_chunks(file, size, given, budget)
         except ReadLimitError as error:
             raise TraceFileError(str(error)) from None
-        except _DAMAGED as error:
-            reason = f"{error}" or type(error).__name__
-            describe = damage if isinstance(error, _BROKEN) else refusal
-            raise describe(given, head, reason) from error
+        except DamagedChunk as error:
+            raise TraceFileError(
+                f"{given} is damaged, or only a part of a run: {error}"
+            ) from error
+        except _INVALID as error:
+            raise TraceFileError(f"{given} is not a saved run: {error}") from error
+
+
+def _refusal(path: Path, head: bytes) -> str:
+    """Return why a file with these first bytes is not a saved run."""
+    reason = "it does not begin like one" if head else "it is empty"
+    hint = _HINTS.get(head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1])
+    return f"{path} is not a saved run: {reason}" + (f"; {hint}" if hint else "")

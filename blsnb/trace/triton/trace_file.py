@@ -12,7 +12,7 @@ from blsnb.arguments import path_of
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget, ReadLimitError
 from blsnb.printable import counted
-from blsnb.trace.files.refusal import is_run_file
+from blsnb.trace.files.v2.chunks import MAGIC
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.calls import traces_of
 from blsnb.trace.triton.events import Event, EventReader, TensorEvent, UnreadRange
@@ -62,7 +62,7 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
         raise TraceFileError(f"{error}. {_SMALLER}") from None
     if not requests:
         with path.open("rb") as file:
-            if is_run_file(file.read(8)):
+            if file.read(len(MAGIC)) == MAGIC:
                 gaps = ["It may be a saved run: use blsnb.load_run()."]
         raise TraceFileError(
             " ".join([f"{path} is not a trace file of a Triton server.", *gaps])

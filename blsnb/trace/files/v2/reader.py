@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget
 from blsnb.trace.facts import UnreadChunk
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
-from blsnb.trace.files.refusal import newer, unfinished, unknown_chunk
 from blsnb.trace.files.saved_run import SavedRun
 from blsnb.trace.files.v2.chunks import (
     FORMAT,
@@ -50,6 +50,7 @@ _ROW_BYTES = {"CALL": 400}
 _FEW_BYTES = 250
 """The same for chunks of other types."""
 _CUT_OFF = "it ends before the first chunk does"
+_NOT_COMPLETED = "The file was not completed: what was written until then is shown."
 
 
 def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> SavedRun:
@@ -70,15 +71,15 @@ def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> Sa
     reader = ChunkReader(file, size)
     contents = RunContents()
     written_by = _read_head(reader.read(), contents, path, budget)
-    remark = ""
     while contents.taken_ns is None:
         try:
             chunk = reader.read()
         except DamagedChunk as error:
-            remark = unfinished(reader.offset, size, isinstance(error, CutOffChunk))
+            remark = _unfinished(reader.offset, size, isinstance(error, CutOffChunk))
+            contents.remarks.append(remark)
             break
         if chunk is None:
-            remark = unfinished(size, size)
+            contents.remarks.append(_NOT_COMPLETED)
             break
         _take(chunk, contents, budget, path, written_by)
     else:
@@ -86,8 +87,6 @@ def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> Sa
             contents.remarks.append(
                 f"{size - reader.offset:,} bytes after the end of the run were ignored."
             )
-    if remark:
-        contents.remarks.append(remark)
     return contents.saved(path.name)
 
 
@@ -103,7 +102,10 @@ def _read_head(
     value = _value(chunk, budget)
     version = value.get("format")
     if type(version) is int and version > FORMAT:
-        raise newer(path, value.get("written_by"), version, FORMAT)
+        raise TraceFileError(
+            f"{path} was saved by {_release(value.get('written_by'))} in format "
+            f"{version}; this blsnb reads format {FORMAT}: a newer blsnb is needed"
+        )
     if version != FORMAT:
         raise Malformed(
             f"its format is {version!r}, and this file should have {FORMAT}"
@@ -125,9 +127,25 @@ def _take(
     elif chunk.type == "HEAD":
         raise Malformed("it has two chunks of the type 'HEAD'")
     elif chunk.type[0].isupper():
-        raise unknown_chunk(path, written_by, chunk.type)
+        raise TraceFileError(
+            f"{path} was saved by {_release(written_by)} and contains a chunk of the "
+            f"type {chunk.type!r}, which this blsnb does not know: a newer blsnb is "
+            "needed"
+        )
     else:
         contents.unread.append(UnreadChunk(*chunk))
+
+
+def _release(written_by: object) -> str:
+    return written_by[:40] if isinstance(written_by, str) else "another blsnb"
+
+
+def _unfinished(read: int, size: int, cut_off: bool) -> str:
+    """Return the remark about a file whose end is missing, or which is damaged."""
+    fault = (
+        "ends in the middle of a chunk" if cut_off else f"is damaged at byte {read:,}"
+    )
+    return f"The file {fault}: its first {read:,} of {size:,} bytes are shown."
 
 
 def _value(chunk: FileChunk, budget: ReadBudget) -> dict[str, Any]:
