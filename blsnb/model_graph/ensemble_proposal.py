@@ -15,8 +15,10 @@ from blsnb.model_graph.sources.sent_tensors import (
     is_request,
     list_items,
     method,
+    output_names,
     request_arguments,
     sent_tensor,
+    sent_tensors,
 )
 from blsnb.model_graph.sources.source import Function, Source
 
@@ -127,24 +129,14 @@ class _Pipeline:
         model = target and self._evaluator.possible(target, self._scope).only
         if not isinstance(model, str):
             _refuse("the name of the called model is not a literal", call.lineno)
-        inputs = [
-            sent_tensor(node, scope, self._evaluator)
-            for node, scope in self._items(arguments.get("inputs"))
-        ]
-        outputs = [
-            self._evaluator.possible(node, scope).only
-            for node, scope in self._items(arguments.get("requested_output_names"))
-        ]
-        sent = tuple(each for each in inputs if each is not None)
-        named = tuple(each for each in outputs if isinstance(each, str))
-        if not sent or len(sent) < len(inputs):
+        inputs = sent_tensors(arguments.get("inputs"), self._scope, self._evaluator)
+        if inputs is None:
             _refuse(f"the inputs of model '{model}' are computed", call.lineno)
-        if not named or len(named) < len(outputs):
+        named = arguments.get("requested_output_names")
+        outputs = output_names(named, self._scope, self._evaluator)
+        if outputs is None:
             _refuse(f"the outputs of model '{model}' are not literals", call.lineno)
-        return _Step(model, sent, named, call.lineno)
-
-    def _items(self, node: ast.expr | None) -> list[tuple[ast.expr, Scope]]:
-        return list_items(node, self._scope, self._evaluator)
+        return _Step(model, inputs, outputs, call.lineno)
 
     def results(self, steps: list[_Step]) -> dict[str, tuple[str, str]]:
         """Return model and output that produce each output of the pipeline."""
@@ -177,7 +169,7 @@ class _Pipeline:
                     if sent.output_of == (step.model, output):
                         yield output, (step.model, output)
             return
-        for item, where in self._items(node):
+        for item, where in list_items(node, self._scope, self._evaluator):
             tensor = sent_tensor(item, where, self._evaluator)
             if tensor is None or tensor.output_of is None:
                 _refuse("an output is computed", line)

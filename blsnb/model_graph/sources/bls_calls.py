@@ -11,10 +11,10 @@ from blsnb.model_graph.sources.scopes import Scope, contexts
 from blsnb.model_graph.sources.sent_tensors import (
     SentTensor,
     is_request,
-    list_items,
     method,
+    output_names,
     request_arguments,
-    sent_tensor,
+    sent_tensors,
 )
 from blsnb.model_graph.sources.source import Source
 
@@ -85,8 +85,8 @@ def _bls_call(call: ast.Call, scope: Scope, evaluator: Evaluator) -> BlsCall:
         any(method(each) == "async_exec" for each in executions),
         any(map(_is_decoupled, executions)),
         bool(own) and all(map(_is_single, own)),
-        _inputs(arguments.get("inputs"), scope, evaluator),
-        _outputs(arguments.get("requested_output_names"), scope, evaluator),
+        sent_tensors(arguments.get("inputs"), scope, evaluator),
+        output_names(arguments.get("requested_output_names"), scope, evaluator),
     )
 
 
@@ -100,24 +100,6 @@ def _place(call: ast.Call, name: ast.expr | None, scope: Scope) -> tuple[str, in
     if scope.called_at and used & scope.bound.keys():
         return scope.called_at
     return scope.source.path, call.lineno
-
-
-def _inputs(
-    node: ast.expr | None, scope: Scope, evaluator: Evaluator
-) -> tuple[SentTensor, ...] | None:
-    items = list_items(node, scope, evaluator)
-    sent = [sent_tensor(each, where, evaluator) for each, where in items]
-    known = tuple(each for each in sent if each is not None)
-    return known if known and len(known) == len(sent) else None
-
-
-def _outputs(
-    node: ast.expr | None, scope: Scope, evaluator: Evaluator
-) -> tuple[str, ...] | None:
-    items = list_items(node, scope, evaluator)
-    names = [evaluator.possible(each, where).only for each, where in items]
-    known = tuple(name for name in names if isinstance(name, str))
-    return known if known and len(known) == len(names) else None
 
 
 def _executions(

@@ -65,7 +65,7 @@ def definitions(node: ast.Name | ast.Attribute, scope: Scope) -> list[Definition
 
 def _arguments(name: str, function: Function) -> list[Definition]:
     """Return the arguments that callers pass for a parameter, or its default."""
-    calls = function.source.calls_of(function)
+    calls = function.source.program.calls_of(function)
     found = [
         (*bound[name], False)
         for call in calls
@@ -114,7 +114,7 @@ def contexts(scope: Scope, limit: int = 3) -> Iterator[Scope]:
     A function without callers is yielded once, without arguments.
     """
     function = scope.function
-    calls = [] if function is None else function.source.calls_of(function)
+    calls = [] if function is None else function.source.program.calls_of(function)
     if function is None or not calls or not limit:
         yield scope
         return

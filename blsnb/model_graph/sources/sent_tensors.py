@@ -165,6 +165,26 @@ def _responding_model(node: ast.expr, scope: Scope, evaluator: Evaluator) -> str
     return name if isinstance(name, str) else ""
 
 
+def sent_tensors(
+    node: ast.expr | None, scope: Scope, evaluator: Evaluator
+) -> tuple[SentTensor, ...] | None:
+    """Return the tensors that a list creates or passes on; None if one is unknown."""
+    items = list_items(node, scope, evaluator)
+    sent = [sent_tensor(each, where, evaluator) for each, where in items]
+    known = tuple(each for each in sent if each is not None)
+    return known if known and len(known) == len(sent) else None
+
+
+def output_names(
+    node: ast.expr | None, scope: Scope, evaluator: Evaluator
+) -> tuple[str, ...] | None:
+    """Return the strings of a list; None if one is unknown."""
+    items = list_items(node, scope, evaluator)
+    names = [evaluator.possible(each, where).only for each, where in items]
+    known = tuple(name for name in names if isinstance(name, str))
+    return known if known and len(known) == len(names) else None
+
+
 def method(call: ast.Call) -> str:
     """Return the last name of a called function; empty for other expressions."""
     match call.func:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
@@ -112,15 +111,10 @@ class Source:
         The text is not valid Python.
     """
 
-    def __init__(
-        self,
-        path: str,
-        text: bytes,
-        program: Program,
-    ) -> None:
+    def __init__(self, path: str, text: bytes, program: Program) -> None:
         self.path = path
         self.tree = ast.parse(text, path)
-        self._program = program
+        self.program = program
         self.functions: list[Function] = []
         self.calls: list[tuple[ast.Call, Function | None]] = []
         """All calls, each with its enclosing function."""
@@ -155,22 +149,18 @@ class Source:
 
     @cached_property
     def _attributes(self) -> dict[str, list[_Found]]:
-        classes = [n for n in ast.walk(self.tree) if isinstance(n, ast.ClassDef)]
-        found = [
+        found: list[tuple[str, ast.expr | None, Function | None, bool]] = [
             (name, value, function, False)
             for function in self.functions
             for name, value in attribute_targets(function.node)
         ]
-        return _by_name(
-            itertools.chain(
-                found,
-                (
-                    (name, value, None, is_element)
-                    for node in classes
-                    for name, value, is_element in assignments(inner(node))
-                ),
-            )
-        )
+        found += [
+            (name, value, None, is_element)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ClassDef)
+            for name, value, is_element in assignments(inner(node))
+        ]
+        return _by_name(found)
 
     def attribute(self, name: str) -> list[Assigned]:
         """Return the definitions of an attribute of ``self``, in any method."""
@@ -202,12 +192,12 @@ class Source:
     def module(self, name: str) -> Source | None:
         """Return the source of an imported module of the same folder."""
         module, member = self._imports.get(name, ("", ""))
-        return self._program.module(f"{module}.{member}".strip(".")) if module else None
+        return self.program.module(f"{module}.{member}".strip(".")) if module else None
 
     def imported(self, name: str) -> tuple[Source, str] | None:
         """Return source and name of an imported function or variable."""
         module, member = self._imports.get(name, ("", ""))
-        other = self._program.module(module) if module and member else None
+        other = self.program.module(module) if module and member else None
         return None if other is None else (other, member)
 
     def original_name(self, name: str) -> str:
@@ -219,21 +209,16 @@ class Source:
         match call.func:
             case ast.Name(id=name):
                 original = self.original_name(name)
-                known = self._program.by_name.get(original, ())
+                known = self.program.by_name.get(original, ())
                 found = [each for each in known if not each.owner]
                 if not found:
-                    found = self._program.constructors.get(original, [])
+                    found = self.program.constructors.get(original, [])
             case ast.Attribute(attr=name):
-                found = [
-                    each for each in self._program.by_name.get(name, ()) if each.owner
-                ]
+                known = self.program.by_name.get(name, ())
+                found = [each for each in known if each.owner]
             case _:
                 return None
         return found[0] if len(found) == 1 else None
-
-    def calls_of(self, function: Function) -> list[SourceCall]:
-        """Return the calls of a function in the model's sources."""
-        return self._program.calls_of(function)
 
 
 _Found = tuple[ast.expr | None, "Function | None", bool]
