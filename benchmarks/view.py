@@ -116,7 +116,7 @@ def _document(trace: Trace) -> str:
 def _encoded(trace: Trace, calls: int) -> Row:
     def took() -> float:
         start = time.perf_counter()
-        wire.encode(trace)
+        wire.assemble(trace)
         return 1000 * (time.perf_counter() - start)
 
     measured = _median(took() for _ in range(ROUNDS))

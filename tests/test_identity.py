@@ -62,8 +62,10 @@ def test_a_dropped_call_is_reported_with_the_limit_that_dropped_it(big):
 
 def test_a_page_made_before_the_trim_receives_the_values_of_the_call_it_names(big):
     """Or the message that the call is no longer kept."""
-    query = {"v": 1, "type": "tensors", "id": 1}
-    answer = queries.answer(big.trace, {**query, "call": 8000}, Buffer())
+    query = {"v": 1, "type": "tensors", "id": 1, "run": "r"}
+    answer = queries.answer_about(
+        lambda _: big.trace, {**query, "call": 8000}, Buffer()
+    )
     assert ["15998.0"] * 3 == answer["tensors"][1]["preview"]["values"]
     with pytest.raises(queries.QueryError, match="call 5000 is no longer kept"):
-        queries.answer(big.trace, {**query, "call": 5000}, Buffer())
+        queries.answer_about(lambda _: big.trace, {**query, "call": 5000}, Buffer())

@@ -8,11 +8,11 @@ import threading
 import pytest
 import stage
 from cells import CONFIG, DOUBLE, FINAL, cell
+from views.encoded import encode
 from waiting import until
 
 from blsnb import InferenceError, options
 from blsnb.parts.server_parts import parts_of
-from blsnb.views.documents import wire
 
 X = {"X": [1.0]}
 DECOUPLED = "model_transaction_policy { decoupled: true }"
@@ -191,7 +191,7 @@ def test_notes_are_in_the_view(noted):
     run = noted("return [pb_utils.InferenceResponse([])]")
 
     assert 1 == len(run.notes)
-    assert {"0": run.notes} == wire.encode(run.trace)[0]["notes"]
+    assert {"0": run.notes} == encode(run.trace)[0]["notes"]
 
 
 def test_notes_can_be_switched_off(noted, monkeypatch):
@@ -201,7 +201,7 @@ def test_notes_can_be_switched_off(noted, monkeypatch):
 
     monkeypatch.setattr(options, "notes", False)
     assert [] == run.notes
-    assert {} == wire.encode(run.trace)[0]["notes"]
+    assert {} == encode(run.trace)[0]["notes"]
 
     monkeypatch.setattr(options, "notes", True)
     assert 1 == len(run.notes)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cells import CONFIG, cell
 from tritonclient.grpc import service_pb2 as pb
+from views.encoded import encode
 
 from blsnb import Server, load_run
 from blsnb.backends import remote_messages
@@ -26,7 +27,6 @@ from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.spans import Span, Trace
 from blsnb.trace.triton.json_form import triton_json
 from blsnb.trace.triton.trace_file import read_traces
-from blsnb.views.documents import wire
 from blsnb.views.documents.document import still
 from blsnb.views.tree import tree
 
@@ -309,7 +309,7 @@ def test_a_saved_run_has_every_field(server, tmp_path):
 
 def test_the_page_has_every_field(trace):
     """The names are those of the options of infer, the values text."""
-    header, _ = wire.encode(trace)
+    header, _ = encode(trace)
 
     assert {"0": {**SHOWN, "parameters": PARAMETERS}} == header["requests"]
     assert {

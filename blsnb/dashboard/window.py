@@ -38,7 +38,8 @@ class Window:
         last = self._readings[-1] if self._readings else None
         self._readings.append(reading)
         # Rates are differences from the first reading: keep one as old as their period.
-        while len(self._readings) > 1 and self._is_old(self._readings[1], reading):
+        oldest_ns = reading.at_ns - RATE_NS
+        while len(self._readings) > 1 and self._readings[1].at_ns <= oldest_ns:
             self._readings.popleft()
         if last is not None:
             self._history.append(_total(_ended(last, reading)))
@@ -51,9 +52,6 @@ class Window:
         total = _total(ended) if known else math.nan
         history = tuple(self._history)
         return Overview(reading.in_flight, total, rows, history, self._count)
-
-    def _is_old(self, other: Reading, now: Reading) -> bool:
-        return now.at_ns - other.at_ns >= RATE_NS
 
 
 class _Ended(NamedTuple):

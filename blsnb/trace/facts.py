@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -51,16 +50,13 @@ class Batching(NamedTuple):
         before = f" and {self.times - 1} before" if self.times > 1 else ""
         return f"not with execution {self.execution}{before}: {self.words}"
 
-    def is_like(self, other: Batching) -> bool:
-        """Whether the reason is the same."""
-        return self[1:4] == other[1:4]
-
 
 def added(known: list[Batching] | None, new: Batching) -> list[Batching]:
     """Append a batching fact of a call; count it if it repeats the last one."""
     if known is None:
         return [new]
-    if known[-1].is_like(new):
+    # Joined or not, its cause and words.
+    if known[-1][1:4] == new[1:4]:
         known[-1] = new._replace(times=known[-1].times + 1)
         return known
     known.append(new)
@@ -91,16 +87,6 @@ class DeviceWork:
     copies: list[Copy] = field(default_factory=list)
     use: DeviceUse | None = None
     """Device use of the execution; None if it ran on the host."""
-
-
-def copied_bytes(copies: Iterable[Copy]) -> int:
-    """Return the number of copied bytes."""
-    return sum(copy.byte_size for copy in copies)
-
-
-def copied_ns(copies: Iterable[Copy]) -> int:
-    """Return the time that copies took, in nanoseconds."""
-    return sum(copy.duration_ns for copy in copies)
 
 
 class ClockReading(NamedTuple):

@@ -11,11 +11,7 @@ from typing import Any
 
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.events import Call, ModelInfo, TraceLevel
-from blsnb.trace.lazy.call_fields import (
-    COMPUTE_END,
-    COMPUTE_START,
-    pack,
-)
+from blsnb.trace.lazy.call_fields import COMPUTE_END, COMPUTE_START, pack
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.run_record import RunRecord, held_bytes
 
@@ -123,9 +119,6 @@ class Recorder:
         run.strip_at = self.budget_bytes
         return run
 
-    def _level_of(self, run: RunRecord) -> TraceLevel:
-        return self.level if run.level is None else run.level
-
     def _forget_old_runs(self) -> None:
         if len(self._runs) <= self.keep_runs:
             return
@@ -178,7 +171,7 @@ class Recorder:
         """
         most_bytes = None
         run.open_streams += 1
-        level = self._level_of(run)
+        level = self.level if run.level is None else run.level
         if level is TraceLevel.TENSORS:
             call.inputs = inputs
             run.budget_bytes = self.budget_bytes

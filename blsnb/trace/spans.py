@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,11 @@ from blsnb.trace.facts import (
 )
 from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap, Name, Numbered, name_of, numbered
+from blsnb.trace.lazy.call_fields import TIMES
 from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.responses import ResponseEvent
+
+_TIMES = attrgetter(*TIMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +107,8 @@ class Span:
     @property
     def events(self) -> tuple[tuple[Activity, int], ...]:
         """The activities that the call reached, in Triton's order, with times."""
-        times = (
-            self.request_start_ns,
-            self.queue_start_ns,
-            self.compute_start_ns,
-            self.compute_input_end_ns,
-            self.compute_output_start_ns,
-            self.compute_end_ns,
-            self.request_end_ns,
-        )
-        return tuple((a, ns) for a, ns in zip(Activity, times, strict=True) if ns)
+        times = zip(Activity, _TIMES(self), strict=True)
+        return tuple([(activity, ns) for activity, ns in times if ns])
 
     @property
     def duration_ns(self) -> int:
@@ -127,8 +123,7 @@ class Span:
     @property
     def has_tensors(self) -> bool:
         """Whether any tensor is recorded, with or without its value."""
-        sent = (response.outputs for response in self.responses)
-        return bool(self.inputs or self.outputs) or any(sent)
+        return any(True for _ in self.tensors)
 
     @property
     def tensors(self) -> Iterator[TensorRef]:
@@ -281,14 +276,9 @@ class Trace:
         return self._count(CallFlag.RUNNING) > 0
 
     @property
-    def folded_count(self) -> int:
-        """Number of calls that are only counted."""
-        return sum(folded.calls for folded in self.folded)
-
-    @property
     def call_count(self) -> int:
         """Number of all calls, kept or counted."""
-        return len(self.spans) + self.folded_count
+        return len(self.spans) + sum(folded.calls for folded in self.folded)
 
     @cached_property
     def error_count(self) -> int:

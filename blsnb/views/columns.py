@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from blsnb.trace.events import CallFlag
+from blsnb.trace.lazy.call_fields import TIMES
 from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.spans import Span, Trace
 
@@ -24,14 +25,6 @@ PHASES = (
     "compute_infer_us",
     "compute_output_us",
     "post_us",
-)
-_OPENS_PHASE = (
-    "request_start_ns",
-    "queue_start_ns",
-    "compute_start_ns",
-    "compute_input_end_ns",
-    "compute_output_start_ns",
-    "compute_end_ns",
 )
 
 
@@ -140,7 +133,7 @@ def _made(trace: Trace, rows: Sequence[int] | None = None) -> Columns:
     spans = trace.spans if rows is None else [trace.spans[row] for row in rows]
     start_ns = trace.start_ns
     flags = _column(spans, "flags", np.uint16)
-    opened = [_column(spans, name, np.int64) for name in _OPENS_PHASE]
+    opened = [_column(spans, name, np.int64) for name in TIMES[:-1]]
     _begin_steps(trace, spans, opened)
     ended = _column(spans, "request_end_ns", np.int64)
     ended[ended == 0] = trace.taken_ns

@@ -25,7 +25,7 @@ def folded_note(trace: Trace) -> list[str]:
         for folded in largest[:_MAX_PAIRS]
     ]
     if len(largest) > _MAX_PAIRS:
-        pairs.append(f"{counted(len(largest) - _MAX_PAIRS, 'further kind')}")
+        pairs.append(counted(len(largest) - _MAX_PAIRS, "further kind"))
     return [
         f"folded from {counted(trace.call_count, 'call')}: {len(trace.spans):,} are "
         f"shown one by one (the first, the last, failed and slowest ones), the others "

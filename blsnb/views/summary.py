@@ -15,7 +15,6 @@ from blsnb.views.format import cut, time
 
 State = Literal["running", "done", "error", "cancelled"]
 _MAX_NAME = 200
-_MAX_TEXT = 160
 _SIMULATED = "simulated, not measured"
 
 
@@ -107,21 +106,22 @@ def described(change: CallChange) -> list[str]:
     """Return a line for each difference of a call."""
     lines = []
     if change.error is not None:
-        now, before = (_short(text) for text in change.error)
+        now, before = map(short, change.error)
         lines.append(f"error: {now or 'none'}; before: {before or 'none'}")
     if change.responses is not None:
         now_count, before_count = change.responses
         lines.append(f"{counted(now_count, 'response')}, before {before_count:,}")
     for said in change.request:
         words = f"{said.this or 'none'}; before: {said.baseline or 'none'}"
-        lines.append(_short(f"{said.name}: {words}"))
+        lines.append(short(f"{said.name}: {words}"))
     for each in change.tensors:
         number = f" #{each.response + 1}" if each.response else ""
         name = f"{each.role} {each.difference.name}{number}"
-        lines.append(_short(f"{name}: {each.difference.words}"))
+        lines.append(short(f"{name}: {each.difference.words}"))
     return lines
 
 
-def _short(text: str) -> str:
+def short(text: str, most: int = 160) -> str:
+    """Return the first line of a text, with at most ``most`` characters."""
     line = printable(text.strip().split("\n", 1)[0])
-    return line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -15,13 +15,12 @@ from blsnb.views.columns import columns_of
 from blsnb.views.folded import OnlyCounted, left_out
 from blsnb.views.format import TIMES, time
 from blsnb.views.rows import CallRow, distinct_names, rows
-from blsnb.views.summary import described, facts, heading
+from blsnb.views.summary import described, facts, heading, short
 
 _STAND_IN = "stand-in"
 """The only kind of model that is shown after its name."""
 _MAX_LINES = 200
 _MAX_NAME = 80
-_MAX_ERROR = 160
 _MAX_NOTES = 3
 _MAX_NOTE = 240
 _MAX_DIFFERENCES = 16
@@ -68,7 +67,7 @@ class _Lines:
             words.append(f"{errors:,} failed")
         yield indent + "  ".join(words)
         if failed:
-            yield f"{indent}  ! {_error(trace.spans[failed[0]].error)}"
+            yield f"{indent}  ! {short(trace.spans[failed[0]].error) or 'failed'}"
         yield from (f"{indent}  {line}" for line in requests.lines(trace, calls))
         yield from (f"{indent}  {note}" for note in _notes(trace, calls))
         waited = batches.left_out(trace, calls)
@@ -137,7 +136,7 @@ class _Side:
         self.failed = self.columns.has(CallFlag.ERROR)
         self.counted_only = OnlyCounted(trace).beside
         self._names = [
-            _short(name, _MAX_NAME)
+            short(name, _MAX_NAME)
             + (f" ({_STAND_IN})" if model.kind == _STAND_IN else "")
             for name, model in zip(distinct_names(trace), trace.models, strict=True)
         ]
@@ -171,18 +170,6 @@ def _notes(trace: Trace, calls: Sequence[int]) -> list[str]:
     texts = dict.fromkeys(note for call in calls for note in notes[call])
     begun = (text[: _MAX_NOTE + 1] for text in texts)
     lines = ("; ".join(map(str.strip, text.splitlines())) for text in begun)
-    shown = [f"* {_short(text, _MAX_NOTE)}" for text in lines][:_MAX_NOTES]
+    shown = [f"* {short(text, _MAX_NOTE)}" for text in lines][:_MAX_NOTES]
     hidden = len(texts) - len(shown)
     return [*shown, f"* … {counted(hidden, 'more note')}"] if hidden else shown
-
-
-def _error(text: str) -> str:
-    lines = text.strip().splitlines()
-    return _short(lines[0] if lines else "failed", _MAX_ERROR)
-
-
-def _short(text: str, most: int) -> str:
-    line = printable(text[:most])
-    if len(text) > most:
-        line += "…"
-    return line if len(line) <= most else line[: most - 1] + "…"

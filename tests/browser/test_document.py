@@ -8,6 +8,7 @@ import pytest
 from asserting import every
 from playwright.sync_api import expect
 from views import samples
+from views.encoded import html_with
 
 from blsnb.trace.facts import Batching
 from blsnb.trace.triton.trace_file import read_traces
@@ -207,7 +208,7 @@ def test_code_that_fails_leaves_the_picture(page, folder):
     """After any failure the reader has the picture and the table."""
     file = folder / "broken.html"
     broken = "export function mount() { throw new Error('broken'); }"
-    file.write_text(document.html(RUN, code=broken), encoding="utf-8")
+    file.write_text(html_with(broken, RUN), encoding="utf-8")
     with page.expect_console_message(lambda m: "picture only" in m.text):
         page.goto(file.as_uri())
 

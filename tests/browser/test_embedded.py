@@ -6,6 +6,7 @@ from html import escape
 import pytest
 from playwright.sync_api import expect
 from views import samples
+from views.encoded import html_with
 
 from blsnb.views.documents import document
 
@@ -42,7 +43,7 @@ def test_documents_of_two_versions_are_each_shown_by_their_own(show):
 
     Also where both are of the same run.
     """
-    old = document.html(RUN, code=OLD)
+    old = html_with(OLD, RUN)
     page = show(old + document.html(RUN) + document.html(samples.edited_run()) + old)
     hosts = page.locator(".blsnb-run")
 

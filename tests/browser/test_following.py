@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 from views import samples
+from views.encoded import encode
 from views.test_folded import folded, the_loop
 
 from blsnb.trace.events import LogLine
-from blsnb.views.documents import host, wire
+from blsnb.views.documents import host
 
 from .view import View
 
@@ -66,7 +67,7 @@ class Page:
 
     def send(self, trace, kind="snapshot", rows=None, skipped=0):
         self._seq += 1 + skipped
-        header, buffer = wire.encode(trace, rows)
+        header, buffer = encode(trace, rows)
         message = {"type": kind, "seq": self._seq, "header": header}
         call = "([message, text]) => receive(message, text)"
         self._page.evaluate(call, [message, base64.b64encode(buffer).decode()])

@@ -6,6 +6,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 from views import samples
+from views.encoded import html_with
 
 from blsnb.views.documents import document
 
@@ -71,7 +72,7 @@ def test_code_stays_in_the_page_when_its_output_is_cleared(page):
 def test_code_of_another_release_is_not_used(page):
     """A document never runs with code that it was not made for."""
     host = hosts.colab("light")
-    old = document.html(samples.invoice_run(), code=OLD)
+    old = html_with(OLD, samples.invoice_run())
     frame = hosts.show(page, host, OTHER, old)
     expect(frame.locator(".blsnb-run").nth(1)).to_have_text("of another version")
     expect(frame.get_by_text(NEEDS)).to_be_visible()

@@ -12,6 +12,7 @@ import pytest
 from asserting import every, some
 from hypothesis import given, seed, settings
 from strategies import Node, call_trees, examples
+from views.encoded import decode, encode
 from waiting import until
 
 from blsnb import InferenceError, Run, Server
@@ -20,7 +21,6 @@ from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.callgraph import call_graph
 from blsnb.views.columns import columns_of
-from blsnb.views.documents import wire
 from blsnb.views.tree import tree
 
 from .oracle import CONFIG, DECOUPLED, LEVELS, NOBODY, SOURCE, Oracle
@@ -183,7 +183,7 @@ def test_phases_add_up_and_what_is_shown_is_what_was_recorded(trees):
         assert np.allclose(np.nansum(columns.phases, axis=0), durations)
         assert (columns.own_us >= -1e-6).all()
 
-        rows = wire.decode(*wire.encode(trace))
+        rows = decode(*encode(trace))
         assert [span.parent for span in spans] == rows["parent"].tolist()
         assert [int(span.flags) for span in spans] == rows["flags"].tolist()
         starts = [(span.request_start_ns - trace.start_ns) / 1000 for span in spans]

@@ -14,6 +14,7 @@ from cells import CONFIG, DOUBLE, cell
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
+from views.encoded import decode
 
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError
@@ -145,7 +146,7 @@ class Identity(RuleBasedStateMachine):
         header, buffer = wire.assemble(trace)
         order = embed.priority(trace)
         tensors = embed.embed(trace, order, buffer)
-        columns = wire.decode(header, bytes(buffer))
+        columns = decode(header, bytes(buffer))
         ids = columns.get("id", np.arange(header["n"])).tolist()
         assert [span.id for span in trace.spans] == ids
         assert {-1, *ids} >= set(columns["parent"].tolist())

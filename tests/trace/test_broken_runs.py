@@ -6,11 +6,11 @@ import time
 import pytest
 from run_files import chunks_of, file_of, json_of
 from test_run_reader import changed, small_run
+from views.encoded import encode
 
 from blsnb.errors import TraceFileError
 from blsnb.trace.files.run_file import read_run
 from blsnb.trace.files.v2.writer import write_run
-from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
 
 LONGEST_S = 240

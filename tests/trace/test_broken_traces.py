@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import examples
 from trace_files import EXAMPLE, GOLDEN, RECORDED, known, reader
+from views.encoded import encode
 
 from blsnb import TraceFileError
 from blsnb.files.read_budget import ReadLimitError
@@ -19,7 +20,7 @@ from blsnb.options import options
 from blsnb.trace.files.export import write_traces
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.trace_file import read_traces
-from blsnb.views.documents import document, wire
+from blsnb.views.documents import document
 from blsnb.views.tree import tree
 
 CIRCLE = "In the file this request is its own ancestor; the cycle is cut here."
@@ -404,7 +405,7 @@ def judge(data: bytes, folder) -> None:
         return
     assert traces
     for trace in traces:
-        wire.encode(trace)
+        encode(trace)
         tree(trace)
         assert not trace.running
     again = read_traces(write_traces(traces, path))

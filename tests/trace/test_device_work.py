@@ -1,6 +1,7 @@
 """What a run says of devices: in its spans, its file, its document."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,13 +10,13 @@ from asserting import some
 from cells import CONFIG
 from cells import DOUBLE as HOST_DOUBLE
 from engine.device_cells import DOUBLE, ON_GPU, asking
+from views.encoded import decode, encode
 
 from blsnb.inference_server import Server
 from blsnb.results.loaded_run import load_run
 from blsnb.runtimes import simulated
-from blsnb.trace.facts import Copy, copied_bytes, copied_ns
+from blsnb.trace.facts import Copy
 from blsnb.trace.files.perfetto import perfetto_json
-from blsnb.views.documents import wire
 
 X = np.arange(4, dtype=np.float32)
 TO_CPU = "preferred_memory=pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)"
@@ -31,28 +32,22 @@ def run():
         yield server.infer("m", {"X": simulated.asarray(X)})
 
 
-def test_copies_are_summed():
-    """Bytes and times are added up."""
-    copies = [Copy(1, 20, "X", 16, "cpu", "gpu:0"), Copy(5, 3, "Y", 8, "gpu:0", "cpu")]
-
-    assert (24, 23) == (copied_bytes(copies), copied_ns(copies))
-    assert (0, 0) == (copied_bytes([]), copied_ns([]))
-
-
 def test_the_columns_have_the_sums(run):
     """Rows without copies have 0."""
-    header, buffer = wire.encode(run.trace)
-    columns = wire.decode(header, buffer)
-    (copy,) = run.trace.spans[1].copies
+    first, second = run.trace.spans
+    (copy,) = second.copies
+    both = replace(second, copies=(copy, Copy(5, 3000, "Y", 8, "gpu:0", "cpu")))
+    header, buffer = encode(replace(run.trace, spans=(first, both)))
+    columns = decode(header, buffer)
 
-    assert [0.0, 16.0] == columns["copy_bytes"].tolist()
-    assert pytest.approx(copy.duration_ns / 1000) == columns["copy_us"][1]
+    assert [0.0, 24.0] == columns["copy_bytes"].tolist()
+    assert pytest.approx(copy.duration_ns / 1000 + 3) == columns["copy_us"][1]
     assert 0 == columns["copy_us"][0]
 
 
 def test_the_header_has_each_copy_and_what_was_used(run):
     """Rows have times since the start of the run."""
-    header, _ = wire.encode(run.trace)
+    header, _ = encode(run.trace)
     (copy,) = run.trace.spans[1].copies
     use = run.trace.spans[1].device_use
 
@@ -66,7 +61,7 @@ def test_the_header_has_each_copy_and_what_was_used(run):
 def test_a_run_on_the_host_shows_no_devices(server):
     """Its document is as large as before."""
     server.define("m", HOST_DOUBLE, config=CONFIG)
-    header, _ = wire.encode(server.infer("m", {"X": X}).trace)
+    header, _ = encode(server.infer("m", {"X": X}).trace)
 
     assert not {"copies", "device_use"} & {*header}
     assert "copy_bytes" not in header["columns"]

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_files import chunks_of, facts
 from strategies import axes, dtypes, examples, tensors
+from views.encoded import encode
 from views.samples import hostile_run, invoice_run
 
 from blsnb.clock.pausing_clock import Pause
@@ -42,7 +43,6 @@ from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.gaps import Gap
 from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Span, Trace
-from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
 
 _FUZZ_S = 3

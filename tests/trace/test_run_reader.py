@@ -17,6 +17,7 @@ from asserting import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_files import DONE, HEAD, boundaries, chunks_of, facts, file_of, json_of
+from views.encoded import encode
 from views.samples import invoice_run
 
 from blsnb.clock.pausing_clock import Pause
@@ -36,7 +37,6 @@ from blsnb.trace.gaps import Gap
 from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
 from blsnb.trace.responses import ResponseEvent
 from blsnb.trace.spans import Trace
-from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
 
 _FUZZ_S = 3

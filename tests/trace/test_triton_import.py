@@ -6,12 +6,12 @@ import json
 
 import pytest
 from trace_files import EXAMPLE, GOLDEN, RECORDED, reader
+from views.encoded import encode
 
 from blsnb.trace.events import CallFlag, LogLine
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.events import Metadata, Stamp, TensorEvent, UnreadRange
 from blsnb.trace.triton.trace_file import read_traces
-from blsnb.views.documents.wire import encode
 from blsnb.views.tree import tree
 
 NO_OUTPUTS = (

@@ -5,9 +5,10 @@ import re
 import pytest
 
 from blsnb.trace.facts import Batching
-from blsnb.views.documents import document, wire
+from blsnb.views.documents import document
 from blsnb.views.format import TIMES
 from blsnb.views.tree import tree
+from views.encoded import decode, encode
 
 from .samples import Script
 
@@ -76,9 +77,9 @@ def test_the_table_has_a_column_of_executions_if_there_were_batches(fan_out):
 def test_the_page_receives_size_reasons_and_runs_of_batches(fan_out):
     """There is nothing for a model without a batcher."""
     fan_out.calls[1].batching = [FULL._replace(runs=("0001", "0002"))]
-    header, buffer = wire.encode(fan_out.trace())
+    header, buffer = encode(fan_out.trace())
 
-    assert [1, 3, 3, 3, 1] == wire.decode(header, buffer)["batch"].tolist()
+    assert [1, 3, 3, 3, 1] == decode(header, buffer)["batch"].tolist()
     assert {"1", "2", "3", "4"} == header["batching"].keys()
     assert [[*FULL[:4], ["0001", "0002"], 1]] == header["batching"]["1"]
     assert [[*WIDE[:4], [], 1], [*ALONE[:4], [], 1]] == header["batching"]["4"]
@@ -87,7 +88,7 @@ def test_the_page_receives_size_reasons_and_runs_of_batches(fan_out):
 def test_markup_and_surrogates_in_reasons_stay_data(fan_out):
     """A reason contains names of tensors."""
     fan_out.calls[1].batching = [FULL._replace(words="</script>\ud800")]
-    header, _ = wire.encode(fan_out.trace())
+    header, _ = encode(fan_out.trace())
 
     assert "</script>\\ud800" == header["batching"]["1"][0][3]
     assert "</script>\\ud800" not in document.html(fan_out.trace())

@@ -24,6 +24,7 @@ from blsnb.views.pictures.snapshot import WIDTH, snapshot
 from blsnb.views.rows import rows
 from blsnb.views.summary import own_times
 from blsnb.views.tree import tree
+from views.encoded import decode
 
 from . import golden_run
 from .samples import (
@@ -180,7 +181,7 @@ def test_a_page_receives_which_calls_the_baseline_only_counts():
     header, buffer = wire.assemble(compare(whole, folded))
     back, _ = wire.assemble(compare(folded, whole))
 
-    assert COUNTED in wire.decode(header, bytes(buffer))["baseline"].tolist()
+    assert COUNTED in decode(header, bytes(buffer))["baseline"].tolist()
     assert 0 == header["columns"]["missing"][2] == back["columns"]["missing"][2]
 
 
@@ -280,12 +281,12 @@ def test_the_baseline_is_in_the_same_buffer_without_its_tensors():
     """Its columns decode to its calls, and each call has its counterpart."""
     header, buffer = golden_run.compared()
     baseline = header["baseline"]
-    before = wire.decode(baseline, buffer)
+    before = decode(baseline, buffer)
 
     assert [span.parent for span in invoice_run().spans] == before["parent"].tolist()
     assert (
         list(EDITED.alignment.baseline_of)
-        == wire.decode(header, buffer)["baseline"].tolist()
+        == decode(header, buffer)["baseline"].tolist()
     )
     assert {"tensors", "sources", "logs"}.isdisjoint(baseline)
 

@@ -14,7 +14,7 @@ from blsnb.trace.excerpt import page_excerpt, shortened
 from blsnb.trace.folding import FoldedCounts, fold
 from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import CallGraph, call_graph
-from blsnb.views.documents import document, wire
+from blsnb.views.documents import document
 from blsnb.views.figures.figure import plot
 from blsnb.views.folded import OnlyCounted, folded_note
 from blsnb.views.format import TIMES
@@ -22,6 +22,7 @@ from blsnb.views.live import trace_view
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.summary import facts
 from blsnb.views.tree import tree
+from views.encoded import encode
 
 from .samples import Script, batch_run, fail
 
@@ -82,7 +83,7 @@ def test_the_document_names_the_calls_that_are_only_counted():
     """The line is below the table, and a note of the first call."""
     trace = folded(the_loop(), 100)
 
-    header, _ = wire.encode(trace)
+    header, _ = encode(trace)
     assert LINE in document.html(trace)
     assert (1001, 0) == (header["run"]["calls"], header["run"]["errors"])
     [[caller, model, calls, errors, us, first, last, took]] = header["run"]["folded"]
@@ -90,7 +91,7 @@ def test_the_document_names_the_calls_that_are_only_counted():
     assert (10 + 18 * 50, 10 + 18 * 949 + 15) == (first, last)
     # Of 15 µs: from 2 ** (110 / 8) ns, which is 13.8 µs, to 15.02 µs.
     assert [[110, 900]] == took
-    assert "folded" not in wire.encode(the_loop().trace())[0]["run"]
+    assert "folded" not in encode(the_loop().trace())[0]["run"]
     assert [] == folded_note(the_loop().trace())
 
 

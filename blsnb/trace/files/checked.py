@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -16,6 +16,13 @@ class Malformed(ValueError):
 
 def _shown(value: Any) -> str:
     return repr(value)[:60]
+
+
+def array(value: Any) -> list[Any]:
+    """Return a list of unchecked elements."""
+    if not isinstance(value, list):
+        raise Malformed(f"a list, not {_shown(value)}")
+    return value
 
 
 def integer(value: Any, low: int, high: int) -> int:
@@ -46,16 +53,15 @@ def flag(value: Any) -> bool:
 
 def listed(value: Any, each: Callable[[Any], T]) -> tuple[T, ...]:
     """Return the elements of a list, each converted by a function."""
-    if not isinstance(value, list):
-        raise Malformed(f"a list, not {_shown(value)}")
-    return tuple([each(element) for element in value])
+    return tuple([each(element) for element in array(value)])
 
 
-def row(value: Any, length: int) -> Sequence[Any]:
+def row(value: Any, length: int) -> list[Any]:
     """Return a list of ``length`` unchecked elements."""
-    if not isinstance(value, list) or len(value) != length:
+    found = array(value)
+    if len(found) != length:
         raise Malformed(f"a list of {length}, not {_shown(value)}")
-    return value
+    return found
 
 
 def table(value: Any) -> dict[str, Any]:

@@ -26,6 +26,8 @@ NAMES = (
     "execution",
 )
 """The fields of `Call.numbers`, by position."""
+TIMES = NAMES[:-1]
+"""The times of Triton's activities, in their order."""
 (
     REQUEST_START,
     QUEUE_START,

@@ -9,6 +9,7 @@ from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Activity, Call, CallFlag, LogLine, ModelInfo, by_start
 from blsnb.trace.folding import FoldedCounts, fold
 from blsnb.trace.gaps import Gaps
+from blsnb.trace.lazy.call_fields import TIMES
 from blsnb.trace.recorder import KEEP_CALLS, KEEP_RESPONSES
 from blsnb.trace.responses import ResponseLog
 from blsnb.trace.spans import Trace
@@ -98,15 +99,10 @@ def _name(request: TritonRequest) -> tuple[str, int]:
 
 
 def _fill(call: Call, request: TritonRequest) -> None:
-    times = request.times
     above = 0 if call.parent is None else call.parent.request_start_ns
+    for name, activity in zip(TIMES, Activity, strict=True):
+        setattr(call, name, request.times.get(activity, 0))
     call.request_start_ns = request.start_ns or above
-    call.queue_start_ns = times.get(Activity.QUEUE_START, 0)
-    call.compute_start_ns = times.get(Activity.COMPUTE_START, 0)
-    call.compute_input_end_ns = times.get(Activity.COMPUTE_INPUT_END, 0)
-    call.compute_output_start_ns = times.get(Activity.COMPUTE_OUTPUT_START, 0)
-    call.compute_end_ns = times.get(Activity.COMPUTE_END, 0)
-    call.request_end_ns = times.get(Activity.REQUEST_END, 0)
     call.inputs = tuple(request.inputs)
     call.logs = [
         LogLine(stamp.ns, STAMP_LEVEL, stamp.name)

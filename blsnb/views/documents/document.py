@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 from blsnb.printable import counted, printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, page_part, sides
@@ -32,27 +33,15 @@ _REQUESTS_HEAD = ("call", "model", "request", "response")
 _COMPARED_HEAD = ("model", "calls", "own time", "before", "difference", "errors")
 
 
-def mimebundle(
-    run: AnyTrace,
-    *,
-    state: State | None = None,
-    embed_previews: bool = True,
-    notes: Sequence[str] = (),
-    selected: int = -1,
-    height: int = wire.HEIGHT,
-    carries_code: bool = True,
-) -> dict[str, str]:
-    """Return a run for a notebook: the document, and the same as texts."""
-    document = html(
-        run,
-        state=state,
-        embed_previews=embed_previews,
-        notes=notes,
-        selected=selected,
-        height=height,
-        carries_code=carries_code,
-    )
-    return {"text/html": document, **exported(tree(run))}
+def mimebundle(run: AnyTrace, **options: Any) -> dict[str, str]:
+    """Return a run for a notebook: the document, and the same as texts.
+
+    Parameters
+    ----------
+    options
+        As of `html`.
+    """
+    return {"text/html": html(run, **options), **exported(tree(run))}
 
 
 def html(
@@ -63,7 +52,6 @@ def html(
     notes: Sequence[str] = (),
     selected: int = -1,
     height: int = wire.HEIGHT,
-    code: str | None = None,
     carries_code: bool = True,
 ) -> str:
     """Return a run as one piece of HTML that needs neither kernel nor network.
@@ -82,8 +70,6 @@ def html(
         Id of the selected call; its tensors are embedded before others.
     height
         Last height of the view in pixels, so that the page does not move.
-    code
-        The view's JavaScript; that of blsnb if None.
     carries_code
         Whether the code is embedded; otherwise another document of the page must
         contain it.
@@ -98,18 +84,16 @@ def html(
         order = list(dict.fromkeys([*differing, *order]))
     header["tensors"] = embed.embed(trace, order, buffer, embed_previews)
     picture = _still(run, state)
-    return hosted(wire.page_id(run), picture, header, buffer, code, carries_code)
+    return hosted(wire.page_id(run), picture, header, buffer, carries_code=carries_code)
 
 
-def page(
-    run: AnyTrace, *, state: State | None = None, notes: Sequence[str] = ()
-) -> str:
+def page(run: AnyTrace) -> str:
     """Return a run as a whole web page, to be saved in a file."""
     trace, comparison = sides(run)
     title = heading(trace)
     if comparison:
         title += f", {versus(comparison)}"
-    return whole_page(title, html(run, state=state, notes=notes))
+    return whole_page(title, html(run))
 
 
 def whole_page(title: str, body: str) -> str:

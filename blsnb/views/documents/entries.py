@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from blsnb.tensors import preview
 from blsnb.tensors.preview import Grid, Image, Preview, Text
 from blsnb.tensors.ref import TensorRef
-from blsnb.tensors.summary import Stats, TensorSummary
+from blsnb.tensors.summary import TensorSummary
 from blsnb.trace.spans import Span
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.format import sendable
@@ -16,8 +16,6 @@ from blsnb.views.format import sendable
 _MAX_NAME = 4096
 _MAX_TENSORS = 200
 """Maximum number of tensors of a call: a stream may have thousands."""
-
-_STATS = tuple(field.name for field in fields(Stats))
 
 Entry = dict[str, Any]
 
@@ -63,9 +61,10 @@ def description(use: TensorUse) -> Entry:
 def summary(ref: TensorRef) -> Entry:
     """Return statistics and histogram of a tensor."""
     summarised = TensorSummary(ref)
+    stats = summarised.stats and asdict(summarised.stats)
     histogram = summarised.histogram
     return {
-        "stats": summarised.stats and _rounded(summarised.stats),
+        "stats": stats and {name: _number(stats[name]) for name in stats},
         "histogram": histogram
         and {
             "low": _number(histogram.low),
@@ -120,10 +119,6 @@ def placed(shown: Preview, buffer: Buffer) -> Entry:
         "of": list(shown.of),
         "data": buffer.add(shown.data),
     }
-
-
-def _rounded(stats: Stats) -> Entry:
-    return {name: _number(getattr(stats, name)) for name in _STATS}
 
 
 def _number(value: float | bool | None) -> float | None:

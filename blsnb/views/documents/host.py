@@ -80,7 +80,7 @@ def hosted(
     picture: str,
     header: Header,
     buffer: Buffer,
-    code: str | None = None,
+    *,
     carries_code: bool = True,
     at_once: str = AT_ONCE,
     first: str = "",
@@ -93,8 +93,6 @@ def hosted(
         Page id of the run.
     picture
         HTML for readers without scripts.
-    code
-        The view's JavaScript; that of blsnb if None.
     carries_code
         Whether the code is embedded. Without it the picture becomes the view if
         another document of the page contains the same code.
@@ -103,7 +101,7 @@ def hosted(
     first
         Statements before the view is decoded.
     """
-    key, packed = _packed_code(_own_code() if code is None else code)
+    key, packed = _packed_code(_own_code())
     script = _SCRIPT % {
         "moved": ",".join(str(code - _FIRST_DIGIT) for code in _MOVED),
         "first": first,

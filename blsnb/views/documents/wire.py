@@ -6,7 +6,7 @@ golden files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from blsnb.printable import printable
 from blsnb.trace.comparison import AnyTrace, sides
 from blsnb.trace.dropped import because, drop_of, missing_values, notice
 from blsnb.trace.events import ModelInfo
-from blsnb.trace.facts import copied_bytes, copied_ns
 from blsnb.trace.lazy.lazy_rows import column_of
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.columns import PHASES, Columns, columns_of
@@ -54,14 +53,6 @@ def page_id(run: AnyTrace) -> str:
     # A forged file may contain any id; HTML changes some characters.
     name = f"{printable(trace.run_id)}-{trace.start_ns:x}"
     return f"{name}-vs-{page_id(comparison.baseline)}" if comparison else name
-
-
-def encode(
-    run: AnyTrace, rows: Sequence[int] | None = None, **options: Any
-) -> tuple[Header, bytes]:
-    """Return header and buffer of a run; options as for `assemble`."""
-    header, buffer = assemble(run, rows, **options)
-    return header, bytes(buffer)
 
 
 def assemble(
@@ -124,14 +115,6 @@ def _ids(spans: Sequence[Span]) -> np.ndarray[Any, Any]:
     return np.array(column_of(spans, "id"), np.int32)
 
 
-def decode(header: Mapping[str, Any], buffer: bytes) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the columns of an encoded trace by name."""
-    return {
-        name: np.frombuffer(buffer, f"<{dtype}", count, offset)
-        for name, (dtype, offset, count) in header["columns"].items()
-    }
-
-
 def _columns(
     columns: Columns,
     trace: Trace,
@@ -184,11 +167,11 @@ def _copy_columns(spans: Sequence[Span], buffer: Buffer) -> dict[str, list[Any]]
     copies = column_of(spans, "copies")
     if not any(copies):
         return {}
-    size = np.array(list(map(copied_bytes, copies)), np.float64)
-    took = np.array([copied_ns(each) / 1000 for each in copies], np.float32)
+    size = [sum(copy.byte_size for copy in each) for each in copies]
+    took_us = [sum(copy.duration_ns for copy in each) / 1000 for each in copies]
     return {
-        "copy_bytes": buffer.add_column(size, "f8"),
-        "copy_us": buffer.add_column(took, "f4"),
+        "copy_bytes": buffer.add_column(np.array(size), "f8"),
+        "copy_us": buffer.add_column(np.array(took_us), "f4"),
     }
 
 

@@ -125,7 +125,8 @@ def _figure(distribution: Distribution) -> str:
 
 
 def _folded(table: Table) -> str:
-    return f"<details><summary>{_line(table.title)}</summary>{grid(table)}</details>"
+    title = escape(short(table.title))
+    return f"<details><summary>{title}</summary>{grid(table)}</details>"
 
 
 def _cut(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -136,10 +137,6 @@ def _cut(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
 def short(value: str) -> str:
     """Return a text as one line of limited length."""
     return cut(printable(" ".join(value.split())), _MAX_CELL)
-
-
-def _line(value: str) -> str:
-    return escape(short(value))
 
 
 def _text(value: str) -> str:

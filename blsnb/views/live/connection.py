@@ -12,7 +12,6 @@ from typing import Any
 import anywidget
 
 from blsnb.trace.spans import Trace
-from blsnb.views.documents.buffer import Buffer
 from blsnb.views.live.answers import Answers, Work
 from blsnb.views.live.queries import VERSION, Message, answer_about, debug_answer
 
@@ -49,7 +48,9 @@ class Connection(anywidget.AnyWidget):
         super().__init__()
         self._answers = Answers(partial(answer_about, find), self.send, work)
         # Apart from the answers: these do not wait while a call is stopped.
-        self._actions = Answers(_acting(find, debug), self.send, debug_work)
+        self._actions = Answers(
+            lambda query, _: debug_answer(find, debug, query), self.send, debug_work
+        )
         self.on_msg(self._on_message)
 
     def _on_message(self, _: Any, content: Any, buffers: list[Any]) -> None:
@@ -60,12 +61,6 @@ class Connection(anywidget.AnyWidget):
                 self._actions.receive(content)
             case {"type": str(), "id": _}:
                 self._answers.receive(content)
-
-
-def _acting(
-    find: Callable[[str], Trace], debug: Callable[[str, int], str]
-) -> Callable[[Message, Buffer], Message]:
-    return lambda query, _: debug_answer(find, debug, query)
 
 
 def welcome() -> Message:

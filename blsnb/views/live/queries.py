@@ -78,14 +78,32 @@ def answer_about(
     ----------
     find
         Returns the trace of a page id, or raises `QueryError`.
+    query
+        ``{type: "tensors", run, call}`` or ``{type: "slice", run, call, tensor, index,
+        mode}``; ``call`` is the call's id.
+    buffer
+        Receives the bytes of previews.
+
+    Returns
+    -------
+    dict
+        ``tensors`` or ``preview``. ``lacks``: why values of the call are missing.
+        ``dropped``: the dropped calls and values of the run.
 
     Raises
     ------
     QueryError
-        The query is malformed, or what it is about is no longer kept.
+        The query is malformed, or the run, call or tensor is no longer kept.
     """
     check(query, "tensors", "slice")
-    return answer(find(_run(query)), query, buffer)
+    trace = find(_run(query))
+    span = _span(trace, query)
+    found = _found(trace, span, query, buffer)
+    if lost(span):
+        found["lacks"] = missing_values(trace)
+    if trace.drops:
+        found["dropped"] = wire.dropped(trace)
+    return found
 
 
 def debug_answer(
@@ -130,37 +148,6 @@ def invalid(key: str, value: object, expected: str) -> QueryError:
 def gone() -> QueryError:
     """Return the error for a run that this kernel does not have."""
     return QueryError("gone", "this kernel does not have the run: run the cell again")
-
-
-def answer(trace: Trace, query: Message, buffer: Buffer) -> Message:
-    """Answer a query about a trace's tensors.
-
-    Parameters
-    ----------
-    query
-        ``{type: "tensors", call}`` or ``{type: "slice", call, tensor, index, mode}``;
-        ``call`` is the call's id.
-    buffer
-        Receives the bytes of previews.
-
-    Returns
-    -------
-    dict
-        ``tensors`` or ``preview``. ``lacks``: why values of the call are missing.
-        ``dropped``: the dropped calls and values of the run.
-
-    Raises
-    ------
-    QueryError
-        The query is malformed, or the call or tensor is no longer kept.
-    """
-    span = _span(trace, query)
-    found = _found(trace, span, query, buffer)
-    if lost(span):
-        found["lacks"] = missing_values(trace)
-    if trace.drops:
-        found["dropped"] = wire.dropped(trace)
-    return found
 
 
 def _span(trace: Trace, query: Message) -> Span:

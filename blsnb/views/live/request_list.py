@@ -95,8 +95,8 @@ class RequestList(ipywidgets.VBox):
         filters = (self._model, self._request, self._slower, self._order)
         for each in filters:
             each.layout.width = "15em"
-            each.observe(self._chosen, "value")
-        self._live.observe(self._chosen, "value")
+        for each in (*filters, self._live):
+            each.observe(lambda _: self._show(), "value")
         bar = ipywidgets.HBox([*filters, self._live])
         bar.layout.flex_flow = "row wrap"
         return bar
@@ -172,9 +172,6 @@ class RequestList(ipywidgets.VBox):
             self._slower.value,
             self._order.value == SLOWEST,
         )
-
-    def _chosen(self, _: object) -> None:
-        self._show()
 
     def refresh(self) -> None:
         """Show the present requests, unless the reader stopped the list.

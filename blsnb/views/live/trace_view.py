@@ -21,11 +21,8 @@ from blsnb.views.live import queries
 from blsnb.views.live.answers import Answers
 from blsnb.views.live.clocks import FlushClock
 from blsnb.views.live.placed_widget import placed_bundle
-from blsnb.views.live.queries import VERSION, answer_about
+from blsnb.views.live.queries import VERSION, Message, answer_about
 from blsnb.views.tree import tree
-
-Message = dict[str, Any]
-_TRAITS = {"selected", "filter", "height", "baseline"}
 
 
 class TraceView(anywidget.AnyWidget):
@@ -38,8 +35,8 @@ class TraceView(anywidget.AnyWidget):
     ----------
     trace
         Returns the current trace.
-    selected, filter, height, baseline
-        Initial values of the traits.
+    baseline
+        The run to compare with; None for none.
     """
 
     _esm = host.CODE
@@ -54,13 +51,7 @@ class TraceView(anywidget.AnyWidget):
     height = traitlets.Int(wire.LIVE_HEIGHT, help="height in pixels").tag(sync=True)
     baseline = traitlets.Any(None, help="the run to compare with; None for none")
 
-    def __init__(self, trace: Callable[[], Trace], **traits: Any) -> None:
-        unknown = sorted(set(traits) - _TRAITS)
-        if unknown:
-            raise TypeError(
-                f"TraceView has no trait {unknown[0]!r}, "
-                "only selected, filter, height and baseline"
-            )
+    def __init__(self, trace: Callable[[], Trace], *, baseline: Any = None) -> None:
         self._whole = trace
         self._clock = FlushClock()
         self._numbering = Numbering()
@@ -71,9 +62,10 @@ class TraceView(anywidget.AnyWidget):
         # The thread that takes the token sends. Taking from a list is atomic, and other
         # threads do not wait.
         self._token = ["flush"]
-        super().__init__(**traits)
+        super().__init__()
         self._answers = Answers(partial(answer_about, self._own), self.send)
         self._identify(self._trace())
+        self.baseline = baseline
         self.on_msg(self._on_message)
 
     def __repr__(self) -> str:

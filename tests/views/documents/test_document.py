@@ -14,6 +14,7 @@ from blsnb.request_fields import RequestFields
 from blsnb.views.documents import document, host, wire
 from blsnb.views.summary import heading
 from blsnb.views.tree import tree
+from views.encoded import decode, html_with
 
 from .. import golden_run, samples
 from ..samples import batch_run, hostile_run, invoice_run
@@ -52,7 +53,7 @@ def unpacked(text):
 
 @pytest.fixture(scope="module")
 def page():
-    return document.html(invoice_run(), code=CODE)
+    return html_with(CODE, invoice_run())
 
 
 def test_the_page_without_scripts_is_the_golden_one():
@@ -78,7 +79,7 @@ def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):
 def test_the_script_contains_code_header_and_buffer(page):
     """Three gzip strings, and together they are the whole run."""
     code, header, buffer = packed(page)
-    columns = wire.decode(json.loads(header), buffer)
+    columns = decode(json.loads(header), buffer)
 
     assert CODE == code.decode()
     assert 27 == len(columns["parent"])
@@ -108,12 +109,12 @@ def test_the_table_has_a_row_for_each_model(page):
 
 def test_documents_of_the_same_run_are_identical(page):
     """Version control sees no change."""
-    assert page == document.html(invoice_run(), code=CODE)
+    assert page == html_with(CODE, invoice_run())
 
 
 def test_no_text_of_a_trace_becomes_an_element_or_ends_the_script():
     """Markup in names, ids, errors and values stays text."""
-    elements = Elements(document.html(hostile_run(), code=CODE))
+    elements = Elements(html_with(CODE, hostile_run()))
 
     assert set(elements.tags()) == {
         *("div", "img", "details", "summary", "table", "thead", "tbody"),
@@ -134,7 +135,7 @@ def test_a_document_needs_no_network(page):
 
 def test_without_previews_a_document_has_no_values():
     """Neither strings nor slices are saved."""
-    page = document.html(invoice_run(), embed_previews=False, code=CODE)
+    page = html_with(CODE, invoice_run(), embed_previews=False)
     header = json.loads(packed(page)[1])
     entries = [e for each in header["tensors"].values() for e in each]
 
@@ -145,7 +146,7 @@ def test_without_previews_a_document_has_no_values():
 
 def test_a_document_has_the_height_of_the_view_before_it():
     """The page does not move when the document replaces the widget."""
-    page = document.html(invoice_run(), height=612, code=CODE)
+    page = html_with(CODE, invoice_run(), height=612)
 
     assert "612" == Elements(page).found[0][1]["data-height"]
     assert {"height": 612} == json.loads(packed(page)[1])["ui"]

@@ -9,8 +9,9 @@ from blsnb.trace.excerpt import part_of
 from blsnb.trace.facts import Profile
 from blsnb.trace.profiles.lines import FileLines, LineHits, stored_lines
 from blsnb.trace.profiles.samples import Sampled, SampleProfile, StackFrame
-from blsnb.views.documents import document, wire
+from blsnb.views.documents import document
 from blsnb.views.documents.profiles import MAX_LINES, MAX_NODES, MAX_ROWS
+from views.encoded import decode, encode
 
 from ..samples import batch_run, invoice_run
 
@@ -27,8 +28,8 @@ def profiled(trace, samples):
 
 def sent(trace):
     """Return the entry of the header, and its columns."""
-    header, buffer = wire.encode(trace)
-    return header["profile"], wire.decode(header["profile"], buffer)
+    header, buffer = encode(trace)
+    return header["profile"], decode(header["profile"], buffer)
 
 
 def many():
@@ -50,7 +51,7 @@ def many():
 
 def test_a_run_without_samples_sends_nothing():
     """The header has no entry."""
-    header, _ = wire.encode(invoice_run())
+    header, _ = encode(invoice_run())
 
     assert "profile" not in header
 
@@ -59,7 +60,7 @@ def test_a_run_without_samples_sends_nothing():
 def test_a_run_with_a_damaged_profile_is_shown_without_it(kind):
     """The calls are still of use."""
     damaged = Profile(kind, 0, {"files": 3}, b"")
-    header, _ = wire.encode(dataclasses.replace(invoice_run(), profiles=(damaged,)))
+    header, _ = encode(dataclasses.replace(invoice_run(), profiles=(damaged,)))
 
     assert (None, {}) == (header["profile"], header["lines"])
 
@@ -96,7 +97,7 @@ def timed(*lines):
     """Return what a page receives of a helper's timed lines."""
     file = FileLines("helper.py", "x = 1\n", lines)
     trace = dataclasses.replace(invoice_run(), profiles=(stored_lines(0, [file]),))
-    header, _ = wire.encode(trace)
+    header, _ = encode(trace)
     [(call, files)] = header["lines"].items()
     assert ("0", 1) == (call, len(files))
     return files[0]

@@ -9,8 +9,8 @@ from traitlets import TraitError
 from blsnb.results.traced import take_trace
 from blsnb.trace.alignment import align
 from blsnb.trace.recorder import Recorder
-from blsnb.views.documents import wire
 from blsnb.views.live.trace_view import TraceView
+from views.encoded import decode
 
 from ..samples import batch_run, edited_run, invoice_run, recorded, running_run
 
@@ -20,9 +20,9 @@ MS = 1_000_000
 class Recorded(TraceView):
     """A view whose messages are stored instead of sent."""
 
-    def __init__(self, trace, **traits):
+    def __init__(self, trace, **options):
         self.sent = []
-        super().__init__(trace, **traits)
+        super().__init__(trace, **options)
 
     def send(self, content, buffers=None):
         self.sent.append((content, buffers))
@@ -43,12 +43,6 @@ def view():
     shown.close()
 
 
-def test_an_unknown_keyword_is_rejected():
-    """A misspelled trait is an error."""
-    with pytest.raises(TypeError, match="no trait 'selection'"):
-        TraceView(invoice_run, selection=3)
-
-
 def test_selection_and_filter_are_traits(view):
     """A notebook can set and observe them."""
     seen = []
@@ -65,7 +59,7 @@ def test_the_baseline_is_a_trait(view):
     view.baseline = SimpleNamespace(trace=edited_run())
     [(message, [buffer])] = view.sent
     header = message["header"]
-    beside = wire.decode(header, buffer)["baseline"].tolist()
+    beside = decode(header, buffer)["baseline"].tolist()
 
     assert ("snapshot", 27) == (message["type"], header["baseline"]["n"])
     assert list(align(invoice_run(), edited_run()).baseline_of) == beside
@@ -110,7 +104,7 @@ def test_a_message_holds_a_header_and_one_buffer(view):
     content, (buffer,) = view.sent[0]
 
     assert "snapshot" == content["type"]
-    assert 27 == len(wire.decode(content["header"], buffer)["parent"])
+    assert 27 == len(decode(content["header"], buffer)["parent"])
 
 
 def test_only_new_and_open_rows_of_a_large_trace_are_sent():
@@ -124,7 +118,7 @@ def test_only_new_and_open_rows_of_a_large_trace_are_sent():
     content, (buffer,) = view.sent[-1]
 
     assert "rows" == content["type"]
-    rows = wire.decode(content["header"], buffer)["id"].tolist()
+    rows = decode(content["header"], buffer)["id"].tolist()
     assert list(range(900, 1600)) == rows
     view.close()
 
@@ -144,7 +138,7 @@ def test_an_open_row_is_sent_again_until_it_has_ended():
 
     open_ = [span.id for span in spans if span.running]
     assert "rows" == content["type"]
-    assert open_ == list(wire.decode(content["header"], buffer)["id"].tolist())
+    assert open_ == list(decode(content["header"], buffer)["id"].tolist())
     view.close()
 
 
@@ -171,7 +165,7 @@ def test_a_call_that_starts_late_changes_no_call_that_was_sent(view):
     names = [
         [model["name"] for model in m["header"]["models"]] for m in (before, after)
     ]
-    sent = wire.decode(after["header"], buffer)
+    sent = decode(after["header"], buffer)
     growing.close()
 
     assert ("rows", [late.id]) == (after["type"], sent["id"].tolist())
@@ -183,12 +177,13 @@ def test_calls_keep_their_ids_when_others_are_dropped():
     """The page receives what was dropped and by which limit; the selection stays."""
     recorder = Recorder(keep_calls=60, keep_runs=2)
     run = recorded(recorder, 50)
-    view = Recorded(lambda: take_trace(run), selected=50)
+    view = Recorded(lambda: take_trace(run))
+    view.selected = 50
     view.tick(0)
     recorded(recorder, 50)
     view.finish(100 * MS)
     snapshot, (buffer,) = view.sent[-2]
-    ids = wire.decode(snapshot["header"], buffer)["id"].tolist()
+    ids = decode(snapshot["header"], buffer)["id"].tolist()
     said = view.ask(type="tensors", id=1, call=25)[0]["error"]
     kept = view.ask(type="tensors", id=2, call=view.selected)[0]
     view.close()

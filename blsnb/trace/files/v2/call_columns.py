@@ -26,18 +26,12 @@ from blsnb.trace.files.v2.columns import (
     written,
 )
 from blsnb.trace.files.v2.tensor_columns import Take, references
+from blsnb.trace.lazy.call_fields import TIMES
 from blsnb.trace.spans import Span
 
 MAX_ID = (1 << 31) - 1
 """Largest call id: columns of pages are 32 bits wide."""
-LATER_TIMES = (
-    "queue_start_ns",
-    "compute_start_ns",
-    "compute_input_end_ns",
-    "compute_output_start_ns",
-    "compute_end_ns",
-    "request_end_ns",
-)
+_LATER_TIMES = TIMES[1:]
 """Times that are written in nanoseconds since the start of the request."""
 
 
@@ -70,7 +64,7 @@ _OWN: dict[str, Column] = {
     "batch": integers(0, U4),
     "batching": lists(call_values.batching),
     "request_start_ns": TIME,
-    **dict.fromkeys(LATER_TIMES, optional_integers(-NS, NS)),
+    **dict.fromkeys(_LATER_TIMES, optional_integers(-NS, NS)),
     "response_count": integers(0, U4),
     "error": texts(),
     "error_code": texts(),
@@ -101,7 +95,7 @@ def write_calls(
         "parent": list(parents),
         "model": list(models),
         **{name: list(map(attrgetter(name), spans)) for name in _PLAIN},
-        **{name: _later(name, spans) for name in LATER_TIMES},
+        **{name: _later(name, spans) for name in _LATER_TIMES},
         **_write_requests(spans),
     }
     for name, write in _CONVERTED.items():
@@ -116,7 +110,7 @@ def write_calls(
 
 
 def _rows(values: Sequence[Any]) -> list[Any]:
-    return [list(value) for value in values] if values else []
+    return [list(value) for value in values]
 
 
 _CONVERTED: dict[str, Callable[[Any], Any]] = {
@@ -130,7 +124,7 @@ _CONVERTED: dict[str, Callable[[Any], Any]] = {
     "response_parameters": call_values.write_parameters,
 }
 _PLAIN = [
-    name for name in _OWN if name not in ("parent", "model", *LATER_TIMES, *_CONVERTED)
+    name for name in _OWN if name not in ("parent", "model", *_LATER_TIMES, *_CONVERTED)
 ]
 """Fields of a span that are written without conversion."""
 
@@ -148,12 +142,9 @@ def _write_requests(spans: Sequence[Span]) -> dict[str, Values]:
     if all(request == PLAIN for request in requests):
         return {}
     columns = dict(zip(REQUEST, map(list, zip(*requests, strict=True)), strict=True))
-    columns["parameters"] = list(map(_written_parameters, columns["parameters"]))
+    parameters = map(call_values.write_parameters, columns["parameters"])
+    columns["parameters"] = list(parameters)
     return columns
-
-
-def _written_parameters(pairs: Any) -> list[Any]:
-    return call_values.write_parameters(pairs) if pairs else []
 
 
 def _known(tensors: Sequence[TensorRef]) -> dict[str, Column]:
@@ -173,15 +164,13 @@ def read_calls(
     tensors
         Tensors of the chunks before.
     """
-    ids = checked.part(value, "ids")
-    if not isinstance(ids, list):
-        raise Malformed(f"a list of ids, not {type(ids).__name__}")
+    ids = checked.array(checked.part(value, "ids"))
     if not ids:
         return [], []
     _IDS.read(ids)
     columns = dict(read_columns(value, _known(tensors), len(ids)))
     starts = columns["request_start_ns"] = list(columns["request_start_ns"])
-    for name in LATER_TIMES:
+    for name in _LATER_TIMES:
         columns[name] = _times(starts, columns[name])
     given = zip(*(columns.pop(name) for name in REQUEST), strict=True)
     columns["request_fields"] = _requests(given)

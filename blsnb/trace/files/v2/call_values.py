@@ -77,12 +77,10 @@ def correlation_id(value: Any) -> int | str:
 
 def write_parameters(pairs: Any) -> list[list[Any]]:
     """Return names and values of parameters as JSON has them."""
-    return [[name, write_parameter(value)] for name, value in pairs]
-
-
-def write_parameter(value: Parameter) -> Any:
-    """Return a parameter as JSON has it."""
-    return json_float(value) if isinstance(value, float) else value
+    return [
+        [name, json_float(value) if isinstance(value, float) else value]
+        for name, value in pairs
+    ]
 
 
 def parameter(value: Any) -> tuple[str, Parameter]:

@@ -64,7 +64,7 @@ def _read(values: Any, column: Column, size: int) -> Iterable[Any]:
         return repeat(column.read([column.default])[0], size)
     if isinstance(values, dict):
         return _read_runs(checked.part(values, _RUNS), column, size)
-    return column.read(_listed(values, size))
+    return column.read(checked.row(values, size))
 
 
 def _read_runs(runs: Any, column: Column, size: int) -> Iterable[Any]:
@@ -76,22 +76,14 @@ def _read_runs(runs: Any, column: Column, size: int) -> Iterable[Any]:
     return chain.from_iterable(map(repeat, values, counts))
 
 
-def _listed(value: Any, size: int) -> Values:
-    checked.row(value, size)
-    found: Values = value
-    return found
-
-
 def rows_of(
     value: Any, known: Mapping[str, Column], first: str
 ) -> list[tuple[Any, ...]]:
     """Return columns row by row; the length of the ``first`` column is their number."""
     columns = checked.table(value)
-    column = checked.part(columns, first)
-    if not isinstance(column, list):
-        raise Malformed(f"a list of {first!r}, not {type(column).__name__}")
-    read = read_columns(columns, known, len(column))
-    return list(zip(*read.values(), strict=True)) if column else []
+    size = len(checked.array(checked.part(columns, first)))
+    read = read_columns(columns, known, size)
+    return list(zip(*read.values(), strict=True)) if size else []
 
 
 def integers(low: int, high: int, default: Any = 0) -> Column:

@@ -13,6 +13,7 @@ from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, DType
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
+from blsnb.trace.files.v2 import call_values
 from blsnb.trace.files.v2.columns import (
     Column,
     Values,
@@ -64,14 +65,10 @@ class _Described(NamedTuple):
     redacted: bool = False
 
 
-def _dimension(value: Any) -> int:
-    return checked.integer(value, 0, NS)
-
-
 _COLUMNS: dict[str, Column] = {
     "name": texts(),
     "datatype": texts(),
-    "shape": lists(_dimension),
+    "shape": lists(call_values.ns),
     "device": texts("cpu"),
     "byte_size": optional_integers(0, NS),
     "size": optional_integers(0, NS),
