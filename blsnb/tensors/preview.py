@@ -45,8 +45,9 @@ class Grid:
     columns: int
     of: tuple[int, int]
     """Rows and columns before the reduction."""
-    low: float
-    high: float
+    low: float | None
+    """The smallest finite value; None if no value is finite."""
+    high: float | None
     reduced: str
     """``""``, ``"stride"`` or ``"max-abs"``."""
     data: bytes
@@ -143,7 +144,10 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
     few = cells.size <= MAX_VALUES and (rows == 1 or columns <= MAX_COLUMNS)
     exact = tuple(map(str, cells.flat)) if few else ()
     of = table.shape[0], table.shape[1]
-    return Grid(position, rows, columns, of, low, high, reduced, data, exact)
+    scale: tuple[float | None, float | None] = None, None
+    if np.isfinite(values).any():
+        scale = low, high
+    return Grid(position, rows, columns, of, *scale, reduced, data, exact)
 
 
 def image(ref: TensorRef, index: Sequence[int] | None = None) -> Image:

@@ -52,6 +52,12 @@ test("a heatmap has a scale, an image has none", () => {
   assert.deepEqual([texts(image)[1], scale(image).hidden], ["", true]);
 });
 
+test("a heatmap without a finite value has no scale", () => {
+  const view = shown({ ...GRID, low: null, high: null }, [2, 4]);
+  assert.equal(texts(view)[1], "no finite value");
+  assert.ok(view.element.querySelector<HTMLElement>(".scale")!.hidden);
+});
+
 test("the value under the pointer is that of the element there", () => {
   const view = shown({ ...GRID, of: [20, 8] }, [20, 8]);
   const canvas = view.element.querySelector("canvas")!;

@@ -3348,9 +3348,11 @@ var SliceView = class {
     const size = whole ? `${rows2} × ${columns}` : `${rows2} × ${columns} of ${of[0]} × ${of[1]}${reduced}`;
     setText(this.#size, `${this.#place()}${size}`);
     const scale = this.#picture.kind === "grid" ? this.#picture : null;
-    this.#scale.hidden = scale === null;
-    if (scale) this.#scale.style.background = `linear-gradient(90deg, ${scaleColours(scale)})`;
-    setText(this.#range, scale ? scaleOf(scale).map(value).join(" … ") : "");
+    const isFinite = scale !== null && scale.low !== null;
+    this.#scale.hidden = !isFinite;
+    if (isFinite) this.#scale.style.background = `linear-gradient(90deg, ${scaleColours(scale)})`;
+    const range = isFinite ? scaleOf(scale).map(value).join(" … ") : "no finite value";
+    setText(this.#range, scale ? range : "");
   }
   /** Return the index of the picture, if there are other slices; a slider may be ahead of it. */
   #place() {
