@@ -45,9 +45,8 @@ class Grid:
     columns: int
     of: tuple[int, int]
     """Rows and columns before the reduction."""
-    low: float | None
-    """The smallest finite value; None if no value is finite."""
-    high: float | None
+    low: float
+    high: float
     reduced: str
     """``""``, ``"stride"`` or ``"max-abs"``."""
     data: bytes
@@ -144,10 +143,7 @@ def grid(ref: TensorRef, index: Sequence[int] | None = None) -> Grid:
     few = cells.size <= MAX_VALUES and (rows == 1 or columns <= MAX_COLUMNS)
     exact = tuple(map(str, cells.flat)) if few else ()
     of = table.shape[0], table.shape[1]
-    scale: tuple[float | None, float | None] = None, None
-    if np.isfinite(values).any():
-        scale = low, high
-    return Grid(position, rows, columns, of, *scale, reduced, data, exact)
+    return Grid(position, rows, columns, of, low, high, reduced, data, exact)
 
 
 def image(ref: TensorRef, index: Sequence[int] | None = None) -> Image:
@@ -257,14 +253,14 @@ def _reduce(table: Array) -> tuple[Array, str]:
 def _range(values: Array) -> tuple[float, float]:
     finite = values[np.isfinite(values)]
     if not finite.size:
-        return 0.0, 0.0
+        return math.nan, math.nan
     return float(finite.min()), float(finite.max())
 
 
 def _quantise(values: Array, low: float, high: float) -> bytes:
     # Infinities are at the ends of the scale.
     levels = np.rint(unit(values.clip(low, high), low, high) * _LEVELS)
-    levels[np.isnan(values)] = NAN_LEVEL
+    levels[np.isnan(levels)] = NAN_LEVEL
     return bytes(levels.astype(np.uint8))
 
 

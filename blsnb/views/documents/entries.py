@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -122,7 +123,9 @@ def placed(shown: Preview, buffer: Buffer) -> Entry:
 
 
 def _number(value: float | bool | None) -> float | None:
-    """Return a number with eight digits; true is 1."""
+    """Return a number with eight digits; true is 1, and None is not finite."""
     if isinstance(value, bool):
         return int(value)
-    return value if value is None or isinstance(value, int) else float(f"{value:.8g}")
+    if isinstance(value, float):
+        return float(f"{value:.8g}") if math.isfinite(value) else None
+    return value

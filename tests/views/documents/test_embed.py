@@ -136,6 +136,19 @@ def test_a_preview_has_the_offset_and_size_of_its_entry():
     assert (0, 254) == (levels.min(), levels.max())
 
 
+def test_a_preview_without_a_finite_value_has_no_bounds():
+    """JSON has neither NaN nor infinities."""
+    script = Script()
+    script.model("m")
+    script.call(None, "m", 0, 0, 0, 1, 0).inputs = (
+        tensor("X", "FP32", np.full((2, 3), np.inf)),
+    )
+    found, _ = embedded(script.trace())
+
+    shown = found["0"][0]["preview"]
+    assert (None, None) == (shown["low"], shown["high"])
+
+
 def test_an_image_is_embedded_with_its_heatmap():
     """The reader can switch between both without a kernel."""
     found, _ = embedded(invoice_run())
