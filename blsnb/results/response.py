@@ -119,9 +119,6 @@ def recorded_responses(trace: Trace) -> tuple[list[Response], str | None]:
     return responses, (root.error or None) if failed else None
 
 
-def why_no_response(trace: Trace) -> str:
-    """Return the reason why a successful request has no response."""
-    spans = trace.spans[:1]
-    if spans and not spans[0].has_tensors and not spans[0].running:
-        return "it was not recorded; at trace_level='tensors' it is"
-    return "no response came"
+def is_unrecorded(trace: Trace) -> bool:
+    """Whether the tensors of a completed client request were not recorded."""
+    return any(not (span.has_tensors or span.running) for span in trace.spans[:1])

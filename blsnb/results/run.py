@@ -11,7 +11,7 @@ import numpy as np
 from blsnb.arguments import bytes_of, check_type, path_of
 from blsnb.errors import MissingOutputError
 from blsnb.printable import printable
-from blsnb.results.response import Response, recorded_responses, why_no_response
+from blsnb.results.response import Response, is_unrecorded, recorded_responses
 from blsnb.results.traced import Traced, take_trace
 from blsnb.trace.run_record import RunRecord
 
@@ -62,6 +62,7 @@ class Run(Traced):
         self._replayer = replayer
         self.model_name = model_name
         self._responses = responses
+        self._is_of_record = responses is None
         self._error = error
         self._record = record
 
@@ -126,10 +127,13 @@ class Run(Traced):
         TraceError
             Its value is no longer kept.
         """
-        if not self.responses:
-            reason = self.error or why_no_response(self.trace)
-            raise MissingOutputError(f"no output {name!r}: {reason}")
-        return self.responses[0][name]
+        responses, reason = self._answer()
+        if self._is_of_record and not reason and is_unrecorded(self.trace):
+            reason = "it was not recorded; at trace_level='tensors' it is"
+        elif responses:
+            return responses[0][name]
+        reason = reason or f"no response {'came' if self._is_of_record else 'was read'}"
+        raise MissingOutputError(f"no output {name!r}: {reason}")
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the outputs of the first response."""

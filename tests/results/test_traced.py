@@ -14,6 +14,13 @@ from blsnb import InferenceError, Server, load_run, load_trace
 from blsnb.errors import MissingOutputError, TraceError
 
 RECORDED = Path(__file__).parents[1] / "trace" / "golden" / "triton_2.51.0.json"
+DECOUPLED = "model_transaction_policy { decoupled: true }"
+PIECES = cell("""
+sender = request.get_response_sender()
+sender.send(reply(x_of(request)))
+sender.send(reply(x_of(request)))
+sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+""")
 X = {"X": np.array([1, 2], np.float32)}
 
 
@@ -65,17 +72,30 @@ def test_an_output_that_was_not_recorded_names_the_level_that_does():
     )
 
 
-def test_the_run_of_a_stream_has_no_output_before_the_first_response(server):
-    """Reading the response changes that, and the text of the stream."""
-    server.define("double", DOUBLE, config=CONFIG)
-    stream = server.stream("double", X)
+def test_an_output_of_a_stream_that_was_not_recorded_names_the_level_that_does():
+    """The times of its responses are recorded."""
+    with Server(trace_level="timestamps") as server:
+        server.define("pieces", PIECES, config=f"{CONFIG}\n{DECOUPLED}")
+        list(server.stream("pieces", X))
 
-    with pytest.raises(MissingOutputError, match=r"no output 'Y': no response came$"):
-        stream.run["Y"]
-    assert "<Stream of double: 0 responses read>" == repr(stream)
-    next(stream)
-    assert [2, 4] == stream.run["Y"].tolist()
-    assert "<Stream of double: 1 response read>" == repr(stream)
+        assert 3 == len(server.runs[-1].responses)
+        with pytest.raises(MissingOutputError, match="it was not recorded"):
+            server.runs[-1]["Y"]
+
+
+@pytest.mark.parametrize("level", ["tensors", "timestamps"])
+def test_the_run_of_a_stream_has_no_output_before_the_first_response(level):
+    """Reading the response changes that, and the text of the stream."""
+    with Server(trace_level=level) as server:
+        server.define("double", DOUBLE, config=CONFIG)
+        stream = server.stream("double", X)
+
+        with pytest.raises(MissingOutputError, match=r"'Y': no response was read$"):
+            stream.run["Y"]
+        assert "<Stream of double: 0 responses read>" == repr(stream)
+        next(stream)
+        assert [2, 4] == stream.run["Y"].tolist()
+        assert "<Stream of double: 1 response read>" == repr(stream)
 
 
 def test_a_run_is_exported_for_perfetto(run, tmp_path):
