@@ -10,7 +10,7 @@ from typing import Any
 import ipywidgets
 
 from blsnb.views.evaluations.page import EvaluationPage, aligned, html, short, text
-from blsnb.views.live.placed_widget import placed_bundle
+from blsnb.views.live.placed_widget import opened, placed_bundle
 
 MAX_ROWS = 20
 """Maximum number of rows of a list that are shown at once."""
@@ -87,7 +87,4 @@ class EvaluationView(ipywidgets.VBox):
     def _open(self, number: int, _: object) -> None:
         row = self._page.lists[self._choice.value].runs[number]
         parts = {"text/plain": f"row {row}"}, self._open_run(row)
-        self._output.outputs = tuple(
-            {"output_type": "display_data", "data": data, "metadata": {}}
-            for data in parts
-        )
+        self._output.outputs = tuple(map(opened, parts))

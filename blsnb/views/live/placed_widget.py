@@ -25,6 +25,9 @@ _SCRIPT = """<script>{
   };
   if (!mount()) addEventListener("blsnb-KIND-registered", mount);
 }</script>"""
+_REVEAL = """<script>
+  document.currentScript?.parentElement.scrollIntoView({ block: "nearest" });
+</script>"""
 
 CODE = Path(__file__).parent.parent / "static" / "placed.js"
 
@@ -87,6 +90,14 @@ def placed_bundle(widget: Any, still: dict[str, str]) -> dict[str, str]:
     """
     document = PlacedWidget(widget, lambda _: None).document(still["text/html"])
     return {**still, "text/html": document}
+
+
+def opened(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document as an output that a page scrolls to unless it is visible."""
+    shown = dict(document)
+    if "text/html" in shown:
+        shown["text/html"] += _REVEAL
+    return {"output_type": "display_data", "data": shown, "metadata": {}}
 
 
 def placed(page: str, kind: str, widget_id: str) -> str:

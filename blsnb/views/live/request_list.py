@@ -16,7 +16,7 @@ import ipywidgets
 import traitlets
 
 from blsnb.views.live.clocks import KeepClock
-from blsnb.views.live.placed_widget import PlacedWidget, placed
+from blsnb.views.live.placed_widget import PlacedWidget, opened, placed
 
 Listed = tuple[str, str, list[tuple[str, str]]]
 Rows = Callable[[str, str, float, bool], Listed]
@@ -233,9 +233,7 @@ class RequestList(ipywidgets.VBox):
             self._ids[self._used[run_id]] = run_id
 
     def _open(self, button: ipywidgets.Button) -> None:
-        document = self._open_view(self._ids[button])
-        shown = {"output_type": "display_data", "data": document, "metadata": {}}
-        self._output.outputs = (shown,)
+        self._output.outputs = (opened(self._open_view(self._ids[button])),)
 
     def end(self) -> None:
         """Show the last requests; the list no longer changes, and stays clickable."""
