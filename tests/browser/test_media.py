@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 from views import samples
 
+from blsnb.trace.comparison import compare
 from blsnb.views.documents import document
 
 from .view import View
@@ -72,6 +73,18 @@ def test_on_paper_colours_and_names_stay_and_buttons_go(show, page):
     assert "exact" == whole[0]
     assert "1" == names[1]
     assert "none" == button[2]
+
+
+def test_on_paper_a_long_name_gives_way_to_what_differs(show, page):
+    """Paper has no tooltip."""
+    page.set_viewport_size({"width": 650, "height": 900})
+    trace = compare(samples.edited_run(), samples.invoice_run())
+    row = show(trace).rows.filter(has_text="changed").first
+    page.emulate_media(media="print")
+    row.locator(".name").evaluate("(name) => name.textContent = 'n'.repeat(200)")
+    badge = row.locator(".badge.compared")
+
+    assert badge.evaluate("(badge) => badge.scrollWidth <= badge.clientWidth")
 
 
 def test_in_forced_colours_the_phases_keep_theirs(show, page):
