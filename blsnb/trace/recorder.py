@@ -252,8 +252,7 @@ class Recorder:
     def changed(self, run: RunRecord) -> None:
         """Note that calls of an ended run have changed; observers see its end again."""
         run.changed()
-        if self._observers:
-            self._notify(run, None)
+        self._notify(run, None)
 
     def _keep_budget(self) -> None:
         left = self.budget_bytes

@@ -61,8 +61,9 @@ def reviewed(trace: Trace) -> Trace:
     if isinstance(spans, LazyRows):
         later = spans.with_column("notes", partial(_notes, spans, models))
         return replace(trace, spans=later)
-    changed = zip(spans, _notes(spans, models), strict=True)
-    return replace(trace, spans=tuple([replace(s, notes=n) for s, n in changed]))
+    notes = _notes(spans, models)
+    changed = [replace(span, notes=notes[span.index]) for span in spans]
+    return replace(trace, spans=tuple(changed))
 
 
 def _notes(
@@ -107,7 +108,7 @@ def _sequential(calls: Calls) -> Iterator[tuple[list[int], int]]:
     start_ns, end_ns = (calls[name][order] for name in _TIMES)
     overlaps = np.concatenate([[False], start_ns[1:] < end_ns[:-1]])
     overlaps[first] = False
-    took_ns = np.add.reduceat(np.maximum(0, end_ns - start_ns), first)
+    took_ns = np.add.reduceat(end_ns - start_ns, first)
     lengths = np.diff(first, append=len(order))
     alone = (lengths >= _SEQUENTIAL) & ~np.logical_or.reduceat(overlaps, first)
     lowest = np.minimum.reduceat(order, first)

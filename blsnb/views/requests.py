@@ -14,6 +14,7 @@ from blsnb.views.format import cut
 _MAX_LINES = 3
 """Maximum number of lines about the requests, and about the responses, of a row."""
 _MAX_TEXT = 400
+"""Maximum number of characters of a line."""
 
 
 def spans_with_words(trace: Trace) -> list[Span]:

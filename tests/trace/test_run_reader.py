@@ -212,6 +212,13 @@ def test_a_tensor_may_share_the_value_of_an_earlier_one(path):
     assert (9, True) == (z.byte_size, z.evicted)
 
 
+@pytest.mark.parametrize("same_as", [[1, None], [None, 2], [None, -1]])
+def test_a_tensor_shares_no_value_of_itself_or_of_a_later_one(same_as, refused):
+    """There is none yet."""
+    columns = {"name": ["X", "Y"], "datatype": ["INT8", "INT8"], "shape": [[1], [1]]}
+    refused(*MINIMAL, ("TENS", {**columns, "same_as": same_as}), ("DONE", DONE))
+
+
 def test_counted_calls_name_their_models_and_callers(path):
     """They refer to model numbers and to ids of neighbouring calls."""
     folded = {

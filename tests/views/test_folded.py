@@ -56,6 +56,17 @@ def graph(trace: Trace) -> CallGraph:
     return call_graph(trace)
 
 
+def test_failed_calls_that_are_only_counted_are_errors_of_their_box():
+    """Of a tenth of the kept calls at most errors are kept."""
+    script = the_loop()
+    for call in script.calls[1:]:
+        fail(call, "no")
+    whole, less = graph(trace_of("run", script.calls, 1)), graph(folded(script, 100))
+
+    assert [box.errors for box in whole.boxes] == [box.errors for box in less.boxes]
+    assert [edge.errors for edge in whole.edges] == [edge.errors for edge in less.edges]
+
+
 def test_the_call_graph_of_a_folded_run_is_that_of_the_whole_run():
     """Counts are equal, and so are own times of calls that did not overlap."""
     whole = graph(the_loop().trace())

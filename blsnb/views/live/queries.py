@@ -11,13 +11,12 @@ from blsnb.trace.dropped import lost, missing_call, missing_values, was_dropped
 from blsnb.trace.spans import Span, Trace
 from blsnb.views.documents import wire
 from blsnb.views.documents.buffer import Buffer
+from blsnb.views.documents.call_tables import MAX_TEXT
 from blsnb.views.documents.entries import entry, placed, tensors_of
 from blsnb.views.format import sendable
 
 VERSION = 1
 """Version of a page's messages to its kernel, see docs/reference/contracts.md."""
-_MAX_TEXT = 4096
-"""Maximum number of characters of an error text."""
 
 Message = dict[str, Any]
 Code = Literal[
@@ -48,7 +47,7 @@ class QueryError(Exception):
 
     def __init__(self, code: Code, text: str, **facts: Any) -> None:
         super().__init__(text)
-        text = sendable(text, _MAX_TEXT)
+        text = sendable(text, MAX_TEXT)
         self.answer: Message = {"code": code, "text": text, **facts}
 
 

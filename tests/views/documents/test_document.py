@@ -12,6 +12,7 @@ from asserting import every
 
 from blsnb.request_fields import RequestFields
 from blsnb.views.documents import document, host, wire
+from blsnb.views.live import running_page
 from blsnb.views.summary import heading
 from blsnb.views.tree import tree
 from views.encoded import decode, html_with
@@ -147,8 +148,11 @@ def test_without_previews_a_document_has_no_values():
 def test_a_document_has_the_height_of_the_view_before_it():
     """The page does not move when the document replaces the widget."""
     page = html_with(CODE, invoice_run(), height=612)
+    first = html_with(CODE, invoice_run())
+    running = running_page.mimebundle(invoice_run())["text/html"]
 
-    assert "612" == Elements(page).found[0][1]["data-height"]
+    pages = [Elements(each).found[0][1] for each in (page, first, running)]
+    assert ["612", "400", "480"] == [each["data-height"] for each in pages]
     assert {"height": 612} == json.loads(packed(page)[1])["ui"]
 
 

@@ -50,6 +50,17 @@ def test_the_request_id_of_the_title_alone_makes_no_table():
     assert not requests.is_plain(replace(plain, request_id=""), plain.spans[0])
 
 
+def test_a_long_value_is_shortened_in_its_middle():
+    """A line has at most 400 characters."""
+    trace = invoice_run()
+    long = RequestFields(parameters=(("prompt", f"a{'x' * 500}z"),))
+    words = requests.request_words(trace, replace(trace.spans[0], request_fields=long))
+
+    assert 400 == len(words)
+    assert words.startswith("parameters={'prompt': 'axx")
+    assert words.endswith("xxz'}")
+
+
 @pytest.mark.parametrize(
     ("row", "id_of_run", "words"),
     [(0, "r-1", ""), (0, "r-2", "request_id='r-1'"), (1, "r-1", "request_id='r-1'")],

@@ -48,6 +48,14 @@ def outcomes(sent):
     return {each["id"]: each.get("error", {}).get("code") for each in sent}
 
 
+def test_a_long_error_is_cut(answers, sent, later):
+    """A page may send any text, and an answer repeats it."""
+    answers.receive({**query(1, "a"), "call": "x" * 10_000})
+    later[0]()
+
+    assert 4096 == len(sent[0]["error"]["text"].encode())
+
+
 def test_of_the_queries_of_a_slot_that_wait_the_newest_is_served(answers, sent, later):
     """The others are answered as superseded; other slots are not affected."""
     for number, slot in enumerate("aaba"):
