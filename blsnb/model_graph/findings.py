@@ -29,86 +29,64 @@ def call_findings(
             text = f"calls model '{target}', which the repository does not have. "
             yield Finding(caller, (text + advice).rstrip(" ."), place)
     known = [target for target in call.targets if target in configs]
-    if call.undecided or len(call.targets) != 1 or not known:
-        # With several targets it is unknown which one receives the tensors.
-        return
-    [target] = known
-    yield from _single_findings(caller, call, place, target, configs[target])
-    yield from _output_findings(caller, call, place, target, configs[target])
-    for sent in call.inputs or ():
-        yield from _input_findings(caller, sent, place, target, configs)
-    yield from _missing_inputs(caller, call, place, target, configs[target])
+    # With several targets it is unknown which one receives the tensors.
+    if len(known) == len(call.targets) == 1 and not call.undecided:
+        for text in _faults(caller, call, known[0], configs):
+            yield Finding(caller, text, place)
 
 
-def _single_findings(
-    caller: str, call: BlsCall, place: str, target: str, config: ModelConfig
-) -> Iterator[Finding]:
-    """Yield a finding if a decoupled model is expected to send one response."""
+def _faults(caller: str, call: BlsCall, target: str, configs: Configs) -> Iterator[str]:
+    config = configs[target]
     if config.decoupled and call.is_single:
         method = "async_exec" if call.is_async else "exec"
-        text = (
+        yield (
             f"calls model '{target}', which is decoupled, with {method}(): the request "
             f"fails. Write {method}(decoupled=True) and iterate over the responses"
         )
-        yield Finding(caller, text, place)
-
-
-def _output_findings(
-    caller: str, call: BlsCall, place: str, target: str, config: ModelConfig
-) -> Iterator[Finding]:
     declared = [tensor.name for tensor in config.outputs]
     for name in call.outputs or ():
         if declared and name not in declared:
-            text = (
-                f"requests output '{name}' of model '{target}', which declares "
-                f"{', '.join(declared)}. {did_you_mean(name, declared)}"
-            )
-            yield Finding(caller, text.rstrip(" ."), place)
+            yield _undeclared(f"requests output '{name}' of", target, name, declared)
+    for sent in call.inputs or ():
+        yield from _input_faults(caller, sent, target, configs)
+    names = {tensor.name for tensor in call.inputs or ()}
+    for tensor in config.inputs if call.inputs is not None else ():
+        if not tensor.optional and tensor.name not in names:
+            yield f"does not send input '{tensor.name}' to model '{target}'"
 
 
-def _input_findings(
-    caller: str, sent: SentTensor, place: str, target: str, configs: Configs
-) -> Iterator[Finding]:
+def _undeclared(text: str, target: str, name: str, declared: list[str]) -> str:
+    advice = did_you_mean(name, declared)
+    found = f"{text} model '{target}', which declares {', '.join(declared)}. {advice}"
+    return found.rstrip(" .")
+
+
+def _input_faults(
+    caller: str, sent: SentTensor, target: str, configs: Configs
+) -> Iterator[str]:
     config = configs[target]
     declared = {tensor.name: tensor for tensor in config.inputs}
     expected = declared.get(sent.name)
     if expected is None:
         if declared:
-            text = (
-                f"sends input '{sent.name}' to model '{target}', which declares "
-                f"{', '.join(declared)}. {did_you_mean(sent.name, list(declared))}"
-            )
-            yield Finding(caller, text.rstrip(" ."), place)
+            text = f"sends input '{sent.name}' to"
+            yield _undeclared(text, target, sent.name, list(declared))
         return
     datatype, shape = _known_of(sent, caller, configs)
     if datatype and expected.datatype and datatype != expected.datatype:
-        text = (
+        yield (
             f"sends input '{sent.name}' as {datatype} to model '{target}', which "
             f"expects {expected.datatype}"
         )
-        yield Finding(caller, text, place)
     full = _full_shape(expected, config)
     # Deferred: few models send arrays of a known shape.
     from blsnb.model.rules.tensor_flow import dims_agree
 
     if shape is not None and not dims_agree(shape, full):
-        text = (
+        yield (
             f"sends input '{sent.name}' with shape {_text(shape)} to model "
             f"'{target}', which expects {_text(full)}"
         )
-        yield Finding(caller, text, place)
-
-
-def _missing_inputs(
-    caller: str, call: BlsCall, place: str, target: str, config: ModelConfig
-) -> Iterator[Finding]:
-    if call.inputs is None:
-        return
-    sent = {tensor.name for tensor in call.inputs}
-    for tensor in config.inputs:
-        if not tensor.optional and tensor.name not in sent:
-            text = f"does not send input '{tensor.name}' to model '{target}'"
-            yield Finding(caller, text, place)
 
 
 def _known_of(

@@ -22,7 +22,8 @@ _MARGIN = 12.0
 _MAX_BOXES = 200
 """Maximum number of models drawn; the others are listed."""
 _MAX_LISTED = 100
-_NO_PHASES = (0.0, 0.0, 0.0, 0.0)
+_NOT_MEASURED = Measured({}, {}, {})
+_KINDS = {"missing": "no such model", "undecided": "undecided"}
 
 
 def measured(trace: Trace) -> Measured:
@@ -66,11 +67,12 @@ def draw(
     graph: ModelGraph, width: float = _WIDTH, *, has_legend: bool = True
 ) -> Drawing:
     """Draw the graph in a width, with the counts and times of its last run."""
-    boxes = _boxes(graph, _drawn(graph), graph.measured)
+    boxes = _boxes(graph, _drawn(graph))
     shown = {box.model for box in boxes}
-    drawn = CallGraph(boxes, _edges(graph, shown, graph.measured))
+    drawn = CallGraph(boxes, _edges(graph, shown))
     layout = lay_out(drawn, width)
-    words = {box.model: _words(graph, box) for box in boxes if not box.calls}
+    kinds = {box.model: graph.models[box.model].kind for box in boxes if not box.calls}
+    words = {number: _KINDS.get(kind, kind) for number, kind in kinds.items()}
     places = {
         number: (place.x - BOX_WIDTH / 2, place.y + _MARGIN)
         for number, place in layout.places.items()
@@ -88,16 +90,15 @@ def _drawn(graph: ModelGraph) -> list[int]:
     return numbers[:_MAX_BOXES]
 
 
-def _boxes(
-    graph: ModelGraph, numbers: list[int], run: Measured | None
-) -> tuple[Box, ...]:
+def _boxes(graph: ModelGraph, numbers: list[int]) -> tuple[Box, ...]:
+    run = graph.measured or _NOT_MEASURED
     faults = Counter(found.model for found in graph.findings if found.is_fault)
     order = {number: place for place, number in enumerate(_callers_first(graph))}
     boxes = []
     for number in numbers:
         model = graph.models[number]
-        calls = run.calls.get(model.name, 0) if run else 0
-        own = run.own_us.get(model.name, 0.0) if run else 0.0
+        calls = run.calls.get(model.name, 0)
+        own = run.own_us.get(model.name, 0.0)
         count = model.instance_count
         boxes.append(
             Box(
@@ -107,7 +108,7 @@ def _boxes(
                 calls=calls,
                 errors=_faults(model, faults),
                 own_us=own,
-                phases_us=(0.0, 0.0, own, 0.0) if own else _NO_PHASES,
+                phases_us=(0.0, 0.0, own, 0.0),
                 first=order[number],
                 is_ensemble=model.kind == "ensemble",
             )
@@ -126,15 +127,14 @@ def _callers_first(graph: ModelGraph) -> list[int]:
     return sorted(range(len(graph.models)), key=lambda number: number in called)
 
 
-def _edges(
-    graph: ModelGraph, shown: set[int], run: Measured | None
-) -> tuple[Edge, ...]:
+def _edges(graph: ModelGraph, shown: set[int]) -> tuple[Edge, ...]:
+    run = graph.measured or _NOT_MEASURED
     edges = []
     for call in graph.calls:
         if call.source not in shown or call.target not in shown:
             continue
         source, target = graph.models[call.source], graph.models[call.target]
-        calls = run.edges.get((source.name, target.name), 0) if run else 0
+        calls = run.edges.get((source.name, target.name), 0)
         missing = target.kind == "missing"
         edges.append(
             Edge(
@@ -148,14 +148,6 @@ def _edges(
             )
         )
     return tuple(edges)
-
-
-_KINDS = {"missing": "no such model", "undecided": "undecided"}
-
-
-def _words(graph: ModelGraph, box: Box) -> str:
-    kind = graph.models[box.model].kind
-    return _KINDS.get(kind, kind)
 
 
 def _picture(
