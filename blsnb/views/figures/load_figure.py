@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from blsnb.printable import printable
 from blsnb.views.figures import shown_figure
+from blsnb.views.pictures.diagram import Axis
 from blsnb.views.pictures.load_picture import LATENCIES, MAX_ERROR, is_open
 from blsnb.views.pictures.svg import COLOURS
 
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE = 10
-"""Minimum ratio of latencies for a logarithmic axis."""
-_HEADROOM = 1.08
-"""Height of the linear axes, as a multiple of the largest value."""
 _DASHES = ("-", "--", ":")
 
 
@@ -48,8 +45,10 @@ def plot(title: str, rows: Sequence[Mapping[str, Any]]) -> Figure:
         _tidy(axes, "requests sent per second" if has_rates else "clients")
         if not has_rates:
             axes.set_xticks(sorted(set(levels)))
-    _from_zero(left, [row["throughput"] for row in rows])
-    _scale(right, [row[name] / 1e3 for row in rows for name, *_ in LATENCIES])
+    throughput = Axis.from_zero(0, 1, [row["throughput"] for row in rows])
+    left.set_ylim(throughput.low, throughput.high)
+    latencies = [row[name] / 1e3 for row in rows for name, *_ in LATENCIES]
+    _scale(right, Axis.fitting(0, 1, latencies))
     if rows:
         right.legend(frameon=False, fontsize=8)
     if title:
@@ -67,17 +66,10 @@ def _tidy(axes: Axes, label: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _from_zero(axes: Axes, values: Sequence[float]) -> None:
-    """Begin a linear axis at 0; its own margin would cut points of equal values."""
-    axes.set_ylim(0, max((each for each in values if each > 0), default=1) * _HEADROOM)
-
-
-def _scale(axes: Axes, latencies: Sequence[float]) -> None:
-    """Use a logarithmic axis for latencies that differ by a large factor."""
-    positive = [each for each in latencies if each > 0]
-    _from_zero(axes, positive)
-    if positive and max(positive) > _WIDE * min(positive):
-        axes.set_ylim(auto=True)
+def _scale(axes: Axes, scale: Axis) -> None:
+    """Use the scale of the pictures of loads; matplotlib's would cut equal values."""
+    axes.set_ylim(scale.low, scale.high)
+    if scale.is_log:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda number, _: f"{number:g}")
         axes.set_title("latency, ms (logarithmic)", fontsize=9)
