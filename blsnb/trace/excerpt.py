@@ -20,6 +20,7 @@ MAX_CALLS = 50_000
 """Maximum number of calls in a page."""
 _KNOWN: dict[int, Trace] = {}
 """Cached excerpts by trace, since a page needs an excerpt several times."""
+_ERROR = CallFlag.ERROR.value
 _FAILED = 10
 """Divisor: at most a tenth of the kept calls are failed ones from the middle."""
 
@@ -133,6 +134,32 @@ def _slowest(trace: Trace, rows: Iterable[int]) -> Iterable[int]:
         if pair not in found or took_ns > found[pair][0]:
             found[pair] = took_ns, row
     return [row for _, row in found.values()]
+
+
+def by_importance(trace: Trace, selected: int = -1) -> list[int]:
+    """Return all rows, those with the most important values first.
+
+    Failed calls, the selected call, client requests, the slowest call of each model,
+    the first call of each model by each caller; then the others in order of start.
+
+    Parameters
+    ----------
+    selected
+        Id of the selected call; -1 for none.
+    """
+    flags, models, callers = map(trace.column, ("flags", "model", "parent"))
+    start_ns, end_ns = trace.column("request_start_ns"), trace.column("request_end_ns")
+    failed = [row for row, bits in enumerate(flags) if int(bits) & _ERROR]
+    slowest: dict[int, tuple[int, int]] = {}
+    first: dict[tuple[int, int], int] = {}
+    for row, model in enumerate(models):
+        took = max(0, end_ns[row] - start_ns[row]), -row
+        slowest[model] = max(slowest.get(model, took), took)
+        first.setdefault((callers[row], model), row)
+    chosen = [row] if (row := trace.row_of(selected)) >= 0 else []
+    slow = [-row for _, row in slowest.values()]
+    rows = [*failed, *chosen, *trace.roots, *slow, *first.values(), *range(len(models))]
+    return list(dict.fromkeys(rows))
 
 
 def part_of(trace: Trace, row: int) -> Trace:

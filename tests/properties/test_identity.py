@@ -19,6 +19,7 @@ from views.encoded import decode
 from blsnb import InferenceError, Run, Server, load_run, load_trace
 from blsnb.errors import TraceError
 from blsnb.trace.dropped import find_call
+from blsnb.trace.excerpt import by_importance
 from blsnb.trace.spans import Span
 from blsnb.views.documents import embed, wire
 from blsnb.views.live.trace_view import TraceView
@@ -144,7 +145,7 @@ class Identity(RuleBasedStateMachine):
     def open_a_new_page(self, known):
         trace = known.run.trace
         header, buffer = wire.assemble(trace)
-        order = embed.priority(trace)
+        order = by_importance(trace)
         tensors = embed.embed(trace, order, buffer)
         columns = decode(header, bytes(buffer))
         ids = columns.get("id", np.arange(header["n"])).tolist()

@@ -15,6 +15,7 @@ import numpy as np
 
 from blsnb.trace.comparison import compare
 from blsnb.trace.events import CallFlag
+from blsnb.trace.excerpt import by_importance
 from blsnb.trace.files.perfetto import perfetto_json
 from blsnb.trace.spans import Trace
 from blsnb.views.documents import document, embed, wire
@@ -47,7 +48,7 @@ def encoded() -> tuple[dict, bytes]:
     """Header and buffer of the 27 calls, with all that fits of their tensors."""
     trace = invoice_run()
     header, buffer = wire.assemble(trace)
-    order = embed.priority(trace)
+    order = by_importance(trace)
     header["tensors"] = embed.embed(trace, order, buffer)
     return header, bytes(buffer)
 

@@ -10,6 +10,7 @@ from typing import Any
 from blsnb.printable import counted, printable
 from blsnb.trace.comparison import AnyTrace, TraceComparison, page_part, sides
 from blsnb.trace.dropped import notices
+from blsnb.trace.excerpt import by_importance
 from blsnb.trace.spans import Span, Trace
 from blsnb.views import requests
 from blsnb.views.batches import executions
@@ -78,7 +79,7 @@ def html(
     trace, comparison = sides(run)
     notes = [*folded_note(trace), *notes]
     header, buffer = wire.assemble(run, state=state, notes=notes, height=height)
-    order = embed.priority(trace, selected)
+    order = by_importance(trace, selected)
     if comparison:
         differing = [*comparison.changes, *comparison.alignment.new]
         order = list(dict.fromkeys([*differing, *order]))

@@ -6,14 +6,10 @@ import json
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from blsnb.tensors.dtypes import BYTES
 from blsnb.tensors.preview import MAX_VALUES, Grid, Preview, Text
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import CallFlag
 from blsnb.trace.spans import Trace
-from blsnb.views.columns import Columns, columns_of
 from blsnb.views.documents.buffer import Buffer
 from blsnb.views.documents.entries import (
     Entry,
@@ -23,7 +19,6 @@ from blsnb.views.documents.entries import (
     summary,
     tensors_of,
 )
-from blsnb.views.rows import FOLD_FROM
 
 BUDGET = 256 << 10
 """Maximum size of all entries and previews of a document in bytes."""
@@ -33,39 +28,6 @@ _SUMMARISED = 64 << 20
 """Maximum number of bytes of values that are summarised, to limit the time."""
 _SHARES = 4
 """Divisor: this part of the preview budget is reserved for tensors of few values."""
-
-
-def priority(trace: Trace, selected: int = -1) -> list[int]:
-    """Return the positions of all calls, the most important ones first.
-
-    Failed calls, the selected call, the client request, the slowest call of each
-    model, the first of each loop; then the others in order of their start.
-
-    Parameters
-    ----------
-    selected
-        Id of the selected call; -1 for none.
-    """
-    columns = columns_of(trace)
-    failed = np.flatnonzero(columns.has(CallFlag.ERROR)).tolist()
-    row = trace.row_of(selected)
-    chosen = [row] if row >= 0 else []
-    order = [*failed, *chosen, *trace.roots, *_slowest(columns), *_loops(columns)]
-    return list(dict.fromkeys([*order, *range(len(trace.spans))]))
-
-
-def _slowest(columns: Columns) -> list[int]:
-    by_duration = np.argsort(-columns.duration_us, kind="stable")
-    _, first = np.unique(columns.model[by_duration], return_index=True)
-    found: list[int] = by_duration[first].tolist()
-    return found
-
-
-def _loops(columns: Columns) -> list[int]:
-    pairs = columns.parent.astype(np.int64) << 16 | columns.model
-    _, first, count = np.unique(pairs, return_index=True, return_counts=True)
-    found: list[int] = first[count >= FOLD_FROM].tolist()
-    return found
 
 
 def embed(

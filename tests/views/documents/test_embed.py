@@ -5,6 +5,7 @@ import json
 import numpy as np
 from asserting import every
 
+from blsnb.trace.excerpt import by_importance
 from blsnb.views.columns import columns_of
 from blsnb.views.documents import embed
 from blsnb.views.documents.buffer import Buffer
@@ -14,7 +15,7 @@ from ..samples import Script, invoice_run, noise, strings, tensor
 
 def embedded(trace, previews=True):
     buffer = Buffer()
-    order = embed.priority(trace)
+    order = by_importance(trace)
     return embed.embed(trace, order, buffer, previews), bytes(buffer)
 
 
@@ -30,7 +31,7 @@ def large_run(count=40, rows=300):
 def test_failed_calls_come_first_then_the_selected_one():
     """They are the most important calls."""
     trace = invoice_run()
-    order = embed.priority(trace, selected=20)
+    order = by_importance(trace, selected=20)
 
     assert [13, 24, 25, 20, 0] == order[:5]
     assert list(range(27)) == sorted(order)
@@ -40,7 +41,7 @@ def test_the_slowest_call_of_a_model_comes_before_its_others():
     """A reader wants to know why it was slow."""
     trace = invoice_run()
     columns = columns_of(trace)
-    order = embed.priority(trace)
+    order = by_importance(trace)
     crops = [span.index for span in trace.spans if span.model == 3 and not span.error]
     slowest = max(crops, key=lambda row: columns.duration_us[row])
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from blsnb.files.whole import output_file
 from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
-from blsnb.trace.events import CallFlag
+from blsnb.trace.excerpt import by_importance
 from blsnb.trace.files.saved_run import SavedRun
 from blsnb.trace.files.v2.call_columns import write_calls
 from blsnb.trace.files.v2.chunks import FORMAT, MAGIC, LargeChunk, framed, packed
@@ -33,7 +33,6 @@ _BLOCK = 4096
 """Maximum number of calls, responses or tensors of a chunk."""
 _BODY = 1 << 20
 """Number of bytes of values from which a chunk is written."""
-_ERROR = int(CallFlag.ERROR)
 
 
 def write_run(
@@ -201,23 +200,5 @@ def _tensors(run: SavedRun) -> Iterator[TensorRef]:
     """Yield all tensors, the most important ones first: those of the client."""
     for response in run.responses or ():
         yield from response.outputs
-    for row in _saving_order(run.trace):
+    for row in by_importance(run.trace):
         yield from run.trace.spans[row].tensors
-
-
-def _saving_order(trace: Trace) -> list[int]:
-    """Return all rows, those with the most important values first.
-
-    Failed calls, client requests, the slowest call of each model, the first call of
-    each model by each caller; then the others in order of start.
-    """
-    failed = [span.index for span in trace.spans if int(span.flags) & _ERROR]
-    slowest: dict[int, tuple[int, int]] = {}
-    first: dict[tuple[int, int], int] = {}
-    for span in trace.spans:
-        duration = (span.duration_ns, -span.index)
-        slowest[span.model] = max(slowest.get(span.model, duration), duration)
-        first.setdefault((span.parent, span.model), span.index)
-    slow = [-row for _, row in slowest.values()]
-    rows = [*failed, *trace.roots, *slow, *first.values(), *range(len(trace.spans))]
-    return list(dict.fromkeys(rows))
