@@ -73,7 +73,6 @@ class _Builder:
         self._findings: list[Finding] = []
 
     def add(self, name: str) -> None:
-        """Add the calls of a model."""
         source = self._sources[name]
         if source.config_error:
             self._findings.append(Finding(name, source.config_error))
@@ -124,7 +123,6 @@ class _Builder:
         return self._numbers[key]
 
     def graph(self) -> ModelGraph:
-        """Return the graph of the added models."""
         graph = ModelGraph(tuple(self._models), tuple(self._calls.values()))
         found = [*self._findings, *cycle_findings(graph), *unused_findings(graph)]
         found.sort(key=lambda finding: not finding.is_fault)

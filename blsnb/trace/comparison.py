@@ -112,7 +112,6 @@ def _errors(this: Span, baseline: Span) -> Iterator[tuple[str, str]]:
 
 
 def _requests(this: Span, baseline: Span) -> Iterator[RequestChange]:
-    """Yield request fields and parameters that differ."""
     here, there = _said(this), _said(baseline)
     if here != there:
         for name in dict.fromkeys([*here, *there]):

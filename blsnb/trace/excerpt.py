@@ -70,7 +70,6 @@ def shortened(trace: Trace, most: int | None = None) -> Trace:
 
 
 def _counted(trace: Trace, rows: Sequence[int]) -> tuple[FoldedCalls, ...]:
-    """Return the counts of the trace, with those of further calls."""
     counts = FoldedCounts(trace.folded)
     names = "model", "parent", "request_start_ns", "request_end_ns", "error"
     models, callers, start_ns, end_ns, errors = map(trace.column, names)
@@ -98,7 +97,6 @@ def _moved(span: Span, index: int, parent: int) -> Span:
 def _gaps(
     trace: Trace, caller: int, place: Mapping[int, int], models: Mapping[Name, int]
 ) -> Iterator[Gap]:
-    """Yield the gaps between the kept calls of a caller."""
     for name, (rows, total) in trace.calls_by(caller).items():
         staying = [number for number, row in rows.items() if row in place]
         for after, calls in between(staying, total):

@@ -83,7 +83,6 @@ def _slowest(calls: Sequence[Call]) -> list[Call]:
 
 
 def _times(calls: Iterable[Call]) -> tuple[Array, Array]:
-    """Return start and end of each call."""
     columns = arrays_of(call.numbers for call in calls)
     return columns["request_start_ns"], columns["request_end_ns"]
 

@@ -242,7 +242,6 @@ class Recorder:
         self._bytes_before += run.held_bytes
 
     def _count(self) -> None:
-        """Count the calls of all runs, and the bytes of their values."""
         calls = held = self._uncounted = 0
         for run in self._loose_runs():
             calls += len(run.calls)

@@ -272,7 +272,6 @@ def _crowds(
 
 
 def _unbatched(model: ModelInfo) -> str:
-    """Return advice for a model that supports batches but has no batcher."""
     if model.unbatched < 2:
         return ""
     return (

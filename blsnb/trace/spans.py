@@ -194,7 +194,6 @@ class Trace:
 
     @cached_property
     def _names(self) -> tuple[Name, ...]:
-        """The name of each model."""
         return tuple(map(name_of, self.models))
 
     @cached_property
@@ -287,7 +286,6 @@ class Trace:
         return kept + sum(folded.errors for folded in self.folded)
 
     def _count(self, flag: CallFlag) -> int:
-        """Return the number of calls that have a flag."""
         return sum(calls for bits, calls in self._flags.items() if bits & flag)
 
     @cached_property

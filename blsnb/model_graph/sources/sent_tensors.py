@@ -125,7 +125,6 @@ def sent_tensor(
 
 
 def _array(name: str, node: ast.expr, scope: Scope, evaluator: Evaluator) -> SentTensor:
-    """Return the description of a new tensor from its array."""
     held, where = evaluator.followed(node, scope)
     if not (isinstance(held, ast.Call) and isinstance(held.func, ast.Attribute)):
         return SentTensor(name)

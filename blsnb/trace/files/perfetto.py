@@ -55,7 +55,6 @@ class _Process:
         self._threads = {track: at for at, track in enumerate(named, 1)}
 
     def events(self) -> Iterator[Event]:
-        """Yield all events: names first, then those of each call."""
         yield self._name("process_name", 0, _cut(self._trace.title or "no calls"))
         for (name, lane), thread in self._threads.items():
             beside = f" ({lane + 1})" if lane else ""

@@ -99,7 +99,6 @@ class LineProfile:
         return "\n".join([printable(line) for line in text])
 
     def _timed(self, file: FileLines) -> Iterator[TimedLine]:
-        """Yield all lines of a file."""
         info = self._trace.models[self._span.model]
         is_model = file.file == _MODEL
         texts = (info.source if is_model else file.source).splitlines()

@@ -92,11 +92,6 @@ class SampleProfile:
             found[sampled.model][sampled.stack] += sampled.samples
         return dict(found)
 
-    def of_calls(self, calls: Collection[int]) -> SampleProfile:
-        """Return the part of some calls."""
-        part = [sampled for sampled in self.samples if sampled.call in calls]
-        return SampleProfile(part, self.interval_ns, self.wanted_ns)
-
     def stored(self) -> Profile:
         """Return the profile as a run file has it."""
         frames: dict[StackFrame, int] = {}
@@ -146,7 +141,9 @@ def part_of_profile(profile: Profile, calls: Collection[int]) -> Profile:
     """
     if profile.kind != KIND:
         return profile
-    return read_samples(profile).of_calls(calls).stored()
+    whole = read_samples(profile)
+    part = [sampled for sampled in whole.samples if sampled.call in calls]
+    return SampleProfile(part, whole.interval_ns, whole.wanted_ns).stored()
 
 
 def _node(

@@ -126,7 +126,6 @@ def _note_end(call: Call, request: TritonRequest) -> None:
 
 
 def _answer(call: Call, request: TritonRequest) -> None:
-    """Record the responses of a request."""
     responses = request.responses()
     said = request.metadata.response_parameters if request.metadata else ()
     if len(said) != max(1, len(responses)):

@@ -94,7 +94,6 @@ class _Tables:
         self.device_use: dict[str, list[Any]] = {}
 
     def add(self, call: str, span: Span) -> None:
-        """Add the facts of a call."""
         if span.error:
             self.errors[call] = self._cut(span.error)
         if span.error_code:

@@ -175,7 +175,6 @@ def _columns(rows: list[tuple[int, int, int]]) -> list[list[int]]:
 
 
 def _models(trace: Trace, numbering: Numbering) -> dict[str, int]:
-    """Return the number of each model by name."""
     numbers = numbering.of_models(trace)
     return {
         model.name: number for model, number in zip(trace.models, numbers, strict=True)

@@ -256,7 +256,6 @@ def _model(model: ModelInfo | None) -> Header:
 def _sources(
     trace: Trace, spans: Sequence[Span], numbering: Numbering
 ) -> dict[str, str]:
-    """Return the sources of the models of these calls."""
     numbers = sorted(set(column_of(spans, "model")))
     models = [trace.models[number] for number in numbers]
     return {

@@ -74,7 +74,6 @@ class EvaluationView(ipywidgets.VBox):
         return {"text/html": html(self._page), "text/plain": text(self._page)}
 
     def _show(self, _: object = None) -> None:
-        """Show the rows of the chosen list."""
         if not self._page.lists:
             return
         head, lines = aligned(self._page.lists[self._choice.value])

@@ -88,7 +88,6 @@ class TraceView(anywidget.AnyWidget):
         return page_excerpt(self._whole())
 
     def _compared(self, trace: Trace) -> AnyTrace:
-        """Return a trace beside the baseline, if there is one."""
         if self.baseline is None:
             return trace
         return compare(trace, page_excerpt(self.baseline.trace))

@@ -224,7 +224,6 @@ def _errors(load: DrawnLoad, x: Axis, y: Axis, key: str, colour: str) -> str:
 def _measured(
     load: DrawnLoad, x: Axis, y: Axis, key: str, colour: str
 ) -> Iterator[str]:
-    """Draw a diamond for each measurement of a latency."""
     for row in load.measured:
         if math.isfinite(row[key]):
             yield diagram.diamond(x.place(row["rate"]), y.place(row[key]), colour)

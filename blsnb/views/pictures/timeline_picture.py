@@ -115,7 +115,6 @@ class _Names:
         self._counted = OnlyCounted(trace)
 
     def counted_only(self, row: CallRow) -> FoldedCalls | None:
-        """Return the calls of a row that the trace only counts."""
         return self._counted.beside(row.calls) if row.folded else None
 
     def errors(self, row: CallRow) -> int:

@@ -14,6 +14,7 @@ from blsnb.trace.profiles.samples import (
     SampleProfile,
     StackFrame,
     own_line,
+    part_of_profile,
     read_samples,
 )
 
@@ -36,8 +37,9 @@ def test_samples_are_merged_by_call_and_by_model():
     assert {"top": {(EXECUTE,): 2, (EXECUTE, HELPER): 3}, "leaf": leaf} == (
         PROFILE.models()
     )
-    assert leaf == PROFILE.of_calls([2]).models()["leaf"]
-    assert 5 == PROFILE.of_calls([2]).count
+    part = read_samples(part_of_profile(PROFILE.stored(), [2]))
+    assert leaf == part.models()["leaf"]
+    assert 5 == part.count
 
 
 def test_a_profile_is_a_line_with_its_count_and_interval():
