@@ -37,6 +37,10 @@ test("sizes, values and shapes are short", () => {
   assert.deepEqual([counted(1, "call"), counted(9999, "call")], ["1 call", "9,999 calls"]);
 });
 
+test("a share has one digit after the point", () => {
+  assert.deepEqual([percent(1, 3), percent(2, 2), percent(0, 5)], ["33.3 %", "100.0 %", "0.0 %"]);
+});
+
 test("long names keep both ends", () => {
   assert.equal(clip("crop_recognizer_large_v12", 16), "crop_recogn…_v12");
   assert.equal(clip("short", 16), "short");

@@ -153,6 +153,13 @@ test("the filter means names, devices, states and bounds", () => {
   assert.equal(filterOf("  ", trace), null);
 });
 
+test("a bound is a time in any unit, in milliseconds without one", () => {
+  const trace = traceOf([300, 390, 410, 500].map((us) => call(-1, 0, 0, { compute_infer_us: us })));
+  for (const bound of ["0.0004s", "0.4ms", "0.4", "400us", "400µs", "400000ns"]) {
+    assert.deepEqual([0, 1, 2, 3].map(filterOf(`<${bound}`, trace)!), [true, true, false, false]);
+  }
+});
+
 test("a trace without calls is no error", () => {
   const trace = traceOf([]);
 
