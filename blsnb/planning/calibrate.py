@@ -24,7 +24,13 @@ from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop, fitted
 from blsnb.planning.machine_meter import MachineMeter, busy_remarks
-from blsnb.planning.observations import Observed, observe, sized
+from blsnb.planning.observations import (
+    Configs,
+    Observed,
+    observe,
+    reached,
+    size_of,
+)
 from blsnb.planning.processor_meter import ProcessorMeter
 from blsnb.planning.sequence_client import SequenceClient
 from blsnb.planning.simulation.loads import Mix
@@ -77,10 +83,10 @@ def calibrate(
         A later one failed, or a model has a kind of scheduling that is not simulated.
     """
     first = first_trace(parts, request, mix.lengths)
-    for name in _names(first):
-        _refuse_unsimulated(parts, name)
+    configs = configs_of(parts, reached(first))
+    refuse_unsimulated(configs)
     with MachineMeter() as machine, SlownessMeter() as speed:
-        found = _observed(parts, request, first, requests, duration_s, mix)
+        found = _observed(parts, request, first, configs, requests, duration_s, mix)
     return replace(
         found, remarks=busy_remarks(machine.others), probe_ns=speed.costs.mean_ns
     )
@@ -90,26 +96,24 @@ def _observed(
     parts: ServerParts,
     request: ClientRequest,
     first: Trace,
+    configs: Configs,
     requests: int,
     duration_s: float,
     mix: Mix,
 ) -> Calibration:
     """Observe the models of a request whose trace is known."""
-    names = _names(first)
-    with ProcessorMeter(_instances(parts, names)) as meter:
+    with ProcessorMeter(_instances(parts, configs)) as meter:
         alone = _traces(parts, request, 1, requests, duration_s, mix.lengths)
         batched = [
             trace
-            for name in names
-            for trace in _batches(parts, first, name, duration_s)
+            for config in configs.values()
+            for trace in _batches(parts, first, config, duration_s)
         ]
-    found = {name: parts.engine.catalog.config(name) for name in names}
-    configs = {name: config for name, config in found.items() if config is not None}
-    mix = mix._replace(size=sized(configs)(first, first.spans[0]))
+    mix = mix._replace(size=size_of(configs, first, first.spans[0]))
     models = _models(
         configs,
-        observe(alone, meter.computing_ns, sized(configs)),
-        observe(batched, meter.computing_ns, sized(configs)),
+        observe(alone, configs, meter.computing_ns),
+        observe(batched, configs, meter.computing_ns),
     )
     if request.model_name not in models:
         raise BlsnbError(
@@ -124,29 +128,29 @@ def _observed(
     return fitted(request.model_name, HERE, models, loops, processors, mix, limits)
 
 
-def _names(trace: Trace) -> list[str]:
-    return sorted({model.name for model in trace.models if model.kind != "span"})
+def configs_of(parts: ServerParts, names: Iterable[str]) -> dict[str, ModelConfig]:
+    """Return the configurations of those models that serve, by name."""
+    found = {name: parts.engine.catalog.config(name) for name in names}
+    return {name: config for name, config in found.items() if config is not None}
 
 
-def _refuse_unsimulated(parts: ServerParts, name: str) -> None:
-    """Refuse a model whose scheduling is not simulated.
+def refuse_unsimulated(configs: Configs) -> None:
+    """Refuse models whose scheduling is not simulated.
 
     Raises
     ------
     BlsnbError
         The text names the model and the reason.
     """
-    config = parts.engine.catalog.config(name)
-    if config is None:
-        return
-    # With the same inputs in all requests every one but the first would be a hit.
-    reasons = {
-        "response caches": bool(config.message.response_cache.enable),
-        "iterative sequences": config.iterative,
-    }
-    for what, is_there in reasons.items():
-        if is_there:
-            raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
+    for name, config in configs.items():
+        # With the same inputs in all requests every one but the first would be a hit.
+        if config.message.response_cache.enable:
+            what = "response caches"
+        elif config.iterative:
+            what = "iterative sequences"
+        else:
+            continue
+        raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
 
 
 def _rate_limits(parts: ServerParts) -> Given | None:
@@ -254,12 +258,12 @@ def _run(client: Client, clients: int, requests: int, duration_s: float) -> Loop
 
 
 def _batches(
-    parts: ServerParts, trace: Trace, name: str, duration_s: float
+    parts: ServerParts, trace: Trace, config: ModelConfig, duration_s: float
 ) -> list[Trace]:
     """Return traces of a model in batches of its recorded request."""
-    config = parts.engine.catalog.config(name)
+    name = config.name
     spans = [each for each in trace.spans if trace.models[each.model].name == name]
-    if config is None or config.scheduling not in _BATCHING or not spans:
+    if config.scheduling not in _BATCHING or not spans:
         return []
     has_sequences = config.scheduling == "sequence_batching"
     message = request_of(trace, spans[0])
@@ -283,7 +287,7 @@ def _batches(
 
 
 def _models(
-    configs: Mapping[str, ModelConfig],
+    configs: Configs,
     alone: Mapping[str, Observed],
     batched: Mapping[str, Observed],
 ) -> dict[str, CalibratedModel]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from blsnb.model.config import ModelConfig
@@ -40,42 +40,34 @@ class Observed(NamedTuple):
 Key = tuple[str, str, int]
 
 
-SizeOf = Callable[[Trace, Span], int]
-"""Returns the batch size of a request."""
+Configs = Mapping[str, ModelConfig]
 
 
-def size_of(trace: Trace, span: Span) -> int:
+def reached(trace: Trace) -> list[str]:
+    """Return the names of the models that a request reached, sorted."""
+    return sorted({model.name for model in trace.models if model.kind != "span"})
+
+
+def size_of(configs: Configs, trace: Trace, span: Span) -> int:
     """Return the batch size of a request; 1 for a model that does not batch."""
-    model = trace.models[span.model]
-    is_batch = bool(span.batching) or model.unbatched > 0
+    config = configs.get(trace.models[span.model].name)
+    is_batch = config is not None and config.max_batch_size > 0
     shapes = [ref.shape for ref in span.inputs]
     return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
 
 
-def sized(configs: Mapping[str, ModelConfig]) -> SizeOf:
-    """Return a function for batch sizes by the configurations of models."""
-
-    def size(trace: Trace, span: Span) -> int:
-        config = configs.get(trace.models[span.model].name)
-        if config is None:
-            return size_of(trace, span)
-        shapes = [ref.shape for ref in span.inputs]
-        is_batch = config.max_batch_size > 0
-        return int(shapes[0][0]) if is_batch and shapes and shapes[0] else 1
-
-    return size
-
-
 def observe(
     traces: Iterable[Trace],
+    configs: Configs,
     computing_ns: Mapping[int, int] | None = None,
-    size_of: SizeOf = size_of,
     unattributed: Iterable[Trace] = (),
 ) -> dict[str, Observed]:
     """Return the executions in traces, by model.
 
     Parameters
     ----------
+    configs
+        The configurations of the models, by name.
     computing_ns
         Processor time by the number of an execution; all own work of others counts as
         computing.
@@ -83,14 +75,14 @@ def observe(
         Recorded calls of executions whose request is not known.
     """
     found: defaultdict[str, Observed] = defaultdict(lambda: Observed([], [], []))
-    further = _unattributed(unattributed, size_of)
+    further = _unattributed(unattributed, configs)
     for key, members in sorted(
         _executions(traces).items(), key=lambda each: _start_ns(each[1])
     ):
         _, model, number = key
         start_ns, end_ns = _start_ns(members), _end_ns(members)
-        calls = [*_calls(members, size_of), *further.get(key, ())]
-        size = sum(size_of(trace, span) for trace, span in members)
+        calls = [*_calls(members, configs), *further.get(key, ())]
+        size = sum(size_of(configs, trace, span) for trace, span in members)
         spent_ns = (computing_ns or {}).get(number)
         # The requests of an execution get as many responses as the first of them.
         sent = _sent(*members[0])
@@ -107,7 +99,7 @@ def observe(
 
 
 def _unattributed(
-    traces: Iterable[Trace], size_of: SizeOf
+    traces: Iterable[Trace], configs: Configs
 ) -> dict[Key, list[ObservedCall]]:
     """Return calls whose request is not known, by their execution."""
     found: defaultdict[Key, list[ObservedCall]] = defaultdict(list)
@@ -119,7 +111,7 @@ def _unattributed(
             name = trace.models[span.model].name
             call = (span.request_start_ns, span.request_end_ns, name)
             found[trace.file, caller, number].append(
-                ObservedCall(*call, size_of(trace, span))
+                ObservedCall(*call, size_of(configs, trace, span))
             )
     return found
 
@@ -161,20 +153,20 @@ def _end_ns(members: list[tuple[Trace, Span]]) -> int:
     return max(_times_ns(trace, span)[1] for trace, span in members)
 
 
-def _calls(members: list[tuple[Trace, Span]], size_of: SizeOf) -> list[ObservedCall]:
+def _calls(members: list[tuple[Trace, Span]], configs: Configs) -> list[ObservedCall]:
     return [
-        _call(trace, span, child, size_of)
+        _call(trace, span, child, configs)
         for trace, span in members
         for child in _children(trace, span)
     ]
 
 
-def _call(trace: Trace, parent: Span, span: Span, size_of: SizeOf) -> ObservedCall:
+def _call(trace: Trace, parent: Span, span: Span, configs: Configs) -> ObservedCall:
     return ObservedCall(
         span.request_start_ns,
         span.request_end_ns,
         trace.models[span.model].name,
-        size_of(trace, span),
+        size_of(configs, trace, span),
         _fields(parent.request_fields, span.request_fields),
         tuple(each.ns for each in span.responses if each.outputs or each.error),
     )

@@ -36,6 +36,6 @@ def request(backend: str, flags: int = 0) -> Call:
 )
 def test_an_execution_is_timed(call, duration_ns, overhead_ns):
     """A stream ends with its request; an ensemble has no execution but its request."""
-    found = observe([trace_of("r", [call], 2_000)])["m"]
+    found = observe([trace_of("r", [call], 2_000)], {})["m"]
 
     assert ([duration_ns], [overhead_ns]) == (found.durations_ns, found.overheads_ns)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from asserting import every
-from cells import CONFIG, DOUBLE
+from cells import CONFIG, DOUBLE, cell
 
 from blsnb.errors import BlsnbError
 from blsnb.planning.calibration import (
@@ -434,22 +434,37 @@ def test_an_ensemble_is_observed_with_its_steps(server, few_requests):
     assert 1 == plan.best.option.cost
 
 
+@pytest.mark.parametrize("target", ["here", "triton"])
 @pytest.mark.parametrize(
-    ("more", "text"),
+    ("more", "what"),
     [
-        ("response_cache { enable: true }", "does not simulate response caches yet"),
-        (
-            "sequence_batching { iterative_sequence: true }",
-            "does not simulate iterative sequences yet",
-        ),
+        ("response_cache { enable: true }", "response caches"),
+        ("sequence_batching { iterative_sequence: true }", "iterative sequences"),
     ],
 )
-def test_what_is_not_simulated_is_refused(server, more, text):
-    """The text names the model."""
+def test_what_is_not_simulated_is_refused(server, target, more, what):
+    """The text names the model; no real server has started."""
     server.define("double", DOUBLE, config=f"{CONFIG} {more}")
+    load = {"rate": 20, "p99_ms": 1e4, "sequence_lengths": [1], "target": target}
+    whole = {"correlation_id": 1, "sequence_start": True, "sequence_end": True}
 
-    with pytest.raises(BlsnbError, match=f"model 'double': a plan {text}"):
-        server.plan("double", X, rate=20, p99_ms=1e4, sequence_lengths=[1])
+    with pytest.raises(BlsnbError, match=f"model 'double': a plan does not.* {what} y"):
+        server.plan("double", X, **load, **whole)
+
+
+@pytest.mark.parametrize("name", ["stream", "caller"])
+def test_a_decoupled_model_on_a_real_server_is_refused(server, name):
+    """Whether clients or other models call it."""
+    decoupled = "model_transaction_policy { decoupled: true }"
+    stream = "request.get_response_sender().send(reply(x_of(request)), flags=1)"
+    server.define("stream", cell(stream), config=f"{CONFIG} {decoupled}")
+    call = "list(ask('stream', request).exec(decoupled=True))"
+    source = cell(f"{call}; return [reply(x_of(request))]")
+    server.define("caller", source, config=CONFIG)
+    refused = "model 'stream': a plan for a real server does not observe decoupled mode"
+
+    with pytest.raises(BlsnbError, match=refused):
+        server.plan(name, X, rate=20, p99_ms=1e4, target="triton")
 
 
 @pytest.mark.parametrize("strategy", ["oldest", "direct"])

@@ -16,12 +16,12 @@ from blsnb.arguments import (
     several,
 )
 from blsnb.files.interrupts import ended_once
-from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
-from blsnb.planning.calibrate import first_trace
+from blsnb.planning.calibrate import configs_of, first_trace
 from blsnb.planning.calibration import HERE, Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
+from blsnb.planning.observations import reached
 from blsnb.planning.options import Option, Setting, options
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.plan import Plan
@@ -76,7 +76,8 @@ def plan(
     mix = _mix(parts, request, is_new, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
-    configs = _reached(parts, request, mix)
+    trace = first_trace(parts, request, mix.lengths)
+    configs = configs_of(parts, reached(trace))
     compared = options(configs, *choices)
     live = LiveModels(parts, tuple(configs))
     expected = "the calibration of a plan, plan.calibration"
@@ -103,16 +104,6 @@ def _mix(
     # Elsewhere the sequences are those that were observed.
     config = parts.engine.catalog.config(request.model_name) if is_new else None
     return mix_of(request, config, priorities, sequence_lengths)
-
-
-def _reached(
-    parts: ServerParts, request: ClientRequest, mix: Mix
-) -> dict[str, ModelConfig]:
-    """Return the configurations of the models that a request reaches, by name."""
-    trace = first_trace(parts, request, mix.lengths)
-    names = sorted({model.name for model in trace.models if model.kind != "span"})
-    found = {name: parts.engine.catalog.config(name) for name in names}
-    return {name: config for name, config in found.items() if config is not None}
 
 
 def planned(

@@ -13,14 +13,20 @@ from blsnb.benchmark.client import Sender
 from blsnb.benchmark.level import Load
 from blsnb.errors import BlsnbError, TritonServerError
 from blsnb.files.owned import OwnedFolder
-from blsnb.model.config import ModelConfig
 from blsnb.parity.blsnb_client import BlsnbClient
 from blsnb.parity.targets import Local
 from blsnb.parity.triton.client import TritonClient
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
+from blsnb.planning.calibrate import configs_of, refuse_unsimulated
 from blsnb.planning.calibration import TRITON, Calibration
-from blsnb.planning.observations import Observed, observe, size_of, sized
+from blsnb.planning.observations import (
+    Configs,
+    Observed,
+    observe,
+    reached,
+    size_of,
+)
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton.calibrate import calibrated
 from blsnb.planning.triton.observation import Observation
@@ -94,7 +100,7 @@ class RealWorld:
                 prepare=partial(_prepared, folder, configs or {}, traced),
                 tracing=traced,
             )
-            called = {name for trace in self._looks for name in _models(trace)}
+            called = {name for trace in self._looks for name in reached(trace)}
             with target.serving(self._request.model_name, sorted(called)) as client:
                 _check_loaded(client, called)
                 yield RealServer(client, target)
@@ -115,12 +121,10 @@ class RealWorld:
     ) -> Calibration:
         """Calibrate a plan from the recording, or on real servers."""
         if self._recording is not None:
-            catalog = self._parts.engine.catalog
-            known = {name: catalog.config(name) for name in catalog.names()}
             return calibrate_recorded(
                 self._recording,
                 self._request.model_name,
-                {name: config for name, config in known.items() if config is not None},
+                configs_of(self._parts, self._parts.engine.catalog.names()),
                 self._computing,
             )
         load = Load(duration_s, requests)
@@ -137,12 +141,11 @@ class RealWorld:
         BlsnbError
             A model has a kind of scheduling that is not simulated.
         """
+        # A request of a decoupled model would fail in another way.
+        _refuse_unobserved(configs_of(self._parts, [self._request.model_name]))
         spans = self._spans()
-        catalog = self._parts.engine.catalog
-        known = {name: catalog.config(name) for name in sorted(spans)}
-        configs = {name: each for name, each in known.items() if each is not None}
-        for config in configs.values():
-            _refuse_unobserved(config)
+        configs = configs_of(self._parts, sorted(spans))
+        _refuse_unobserved(configs)
         root = configs[self._request.model_name]
         is_sequence = root.scheduling == "sequence_batching"
         limits = self._parts.engine.settings.rate_limits
@@ -155,7 +158,7 @@ class RealWorld:
                 for name, config in configs.items()
                 if config.scheduling == "dynamic_batching"
             },
-            {name: size_of(*spans[name]) for name in configs},
+            {name: size_of(configs, *spans[name]) for name in configs},
             load,
             Mix(lengths=(1,)) if is_sequence else Mix(),
             None if limits is None else limits.given,
@@ -163,10 +166,7 @@ class RealWorld:
 
     def executions(self) -> dict[str, Observed]:
         """Return the executions of each model that a few requests led to here."""
-        catalog = self._parts.engine.catalog
-        known = {name: catalog.config(name) for name in self._spans()}
-        configs = {name: each for name, each in known.items() if each is not None}
-        return observe(self._looks, None, sized(configs))
+        return observe(self._looks, configs_of(self._parts, self._spans()))
 
     def _spans(self) -> dict[str, tuple[Trace, Span]]:
         """Return a request of each model that was reached here."""
@@ -174,7 +174,7 @@ class RealWorld:
             trace.models[span.model].name: (trace, span)
             for trace in self._looks
             for span in trace.spans
-            if trace.models[span.model].name in _models(trace)
+            if trace.models[span.model].kind != "span"
         }
 
     @cached_property
@@ -216,23 +216,15 @@ def _check_loaded(client: TritonClient, called: Collection[str]) -> None:
             )
 
 
-def _refuse_unobserved(config: ModelConfig) -> None:
-    """Refuse a model whose executions a trace does not show."""
-    reasons = {
-        "decoupled models": config.decoupled,
-        "response caches": config.message.response_cache.enable,
-    }
-    for what, is_there in reasons.items():
-        if is_there:
+def _refuse_unobserved(configs: Configs) -> None:
+    """Refuse models that are not simulated, or whose executions no trace shows."""
+    refuse_unsimulated(configs)
+    for name, config in configs.items():
+        if config.decoupled:
             raise BlsnbError(
-                f"model {config.name!r}: a plan for a real server does not observe "
-                f"{what} yet"
+                f"model {name!r}: a plan for a real server does not observe decoupled "
+                "models yet"
             )
-
-
-def _models(trace: Trace) -> set[str]:
-    """Return the names of the models that a request reached."""
-    return {model.name for model in trace.models if model.kind != "span"}
 
 
 def copy_traced(repository: Path, names: Iterable[str], folder: Path) -> None:

@@ -28,7 +28,7 @@ from blsnb.planning.observations import Observed, observe
 from blsnb.planning.simulation.behaviour import Behaviour, behaviour
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.results.run import Run
-from blsnb.trace.spans import Span, Trace
+from blsnb.trace.spans import Trace
 
 _QUICK_PERCENT = 10
 _MAX_REPRODUCED = 5_000
@@ -79,14 +79,7 @@ def calibrate_recorded(
     """
     traces = [run.trace for run in recording]
     orphans = [run.trace for run in recording.unattributed]
-
-    def size_of(trace: Trace, span: Span) -> int:
-        config = configs.get(trace.models[span.model].name)
-        shapes = [ref.shape for ref in span.inputs]
-        batches = config is not None and config.max_batch_size > 0
-        return int(shapes[0][0]) if batches and shapes and shapes[0] else 1
-
-    observed = observe(traces, size_of=size_of, unattributed=orphans)
+    observed = observe(traces, configs, unattributed=orphans)
     calls = _calls_ns([*traces, *orphans])
     names = _reached(model_name, observed)
     for name in names:
