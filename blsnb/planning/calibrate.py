@@ -83,10 +83,9 @@ def calibrate(
         A later one failed, or a model has a kind of scheduling that is not simulated.
     """
     first = first_trace(parts, request, mix.lengths)
-    configs = configs_of(parts, reached(first))
-    refuse_unsimulated(configs)
+    refuse_unsimulated(configs_of(parts, reached([first])))
     with MachineMeter() as machine, SlownessMeter() as speed:
-        found = _observed(parts, request, first, configs, requests, duration_s, mix)
+        found = _observed(parts, request, first, requests, duration_s, mix)
     return replace(
         found, remarks=busy_remarks(machine.others), probe_ns=speed.costs.mean_ns
     )
@@ -96,18 +95,20 @@ def _observed(
     parts: ServerParts,
     request: ClientRequest,
     first: Trace,
-    configs: Configs,
     requests: int,
     duration_s: float,
     mix: Mix,
 ) -> Calibration:
     """Observe the models of a request whose trace is known."""
-    with ProcessorMeter(_instances(parts, configs)) as meter:
+    with ProcessorMeter(_instances(parts)) as meter:
         alone = _traces(parts, request, 1, requests, duration_s, mix.lengths)
+        # Some models are not called by every request.
+        configs = configs_of(parts, reached([first, *alone]))
+        refuse_unsimulated(configs)
         batched = [
             trace
             for config in configs.values()
-            for trace in _batches(parts, first, config, duration_s)
+            for trace in _batches(parts, [first, *alone], config, duration_s)
         ]
     mix = mix._replace(size=size_of(configs, first, first.spans[0]))
     models = _models(
@@ -213,11 +214,10 @@ def _record(parts: ServerParts, level: TraceLevel) -> RunRecord:
     return parts.recorder.unkept(level)
 
 
-def _instances(parts: ServerParts, names: Iterable[str]) -> list[ModelInstance]:
-    found = [parts.engine.catalog.find(name, -1) for name in names]
+def _instances(parts: ServerParts) -> list[ModelInstance]:
     return [
         instance
-        for served in found
+        for served in parts.engine.catalog.all_versions()
         if isinstance(served, ServedVersion)
         for instance in served.pool.instances
         if type(instance) is ModelInstance
@@ -258,18 +258,22 @@ def _run(client: Client, clients: int, requests: int, duration_s: float) -> Loop
 
 
 def _batches(
-    parts: ServerParts, trace: Trace, config: ModelConfig, duration_s: float
+    parts: ServerParts, traces: Iterable[Trace], config: ModelConfig, duration_s: float
 ) -> list[Trace]:
     """Return traces of a model in batches of its recorded request."""
-    name = config.name
-    spans = [each for each in trace.spans if trace.models[each.model].name == name]
-    if config.scheduling not in _BATCHING or not spans:
+    if config.scheduling not in _BATCHING:
         return []
+    trace, span = next(
+        (trace, span)
+        for trace in traces
+        for span in trace.spans
+        if trace.models[span.model].name == config.name
+    )
     has_sequences = config.scheduling == "sequence_batching"
-    message = request_of(trace, spans[0])
+    message = request_of(trace, span)
     inputs = {ref.name: ref.view() for ref in message.inputs}
     outputs = message.requested_outputs or None
-    request = ClientRequest(name, inputs, message.fields, outputs)
+    request = ClientRequest(config.name, inputs, message.fields, outputs)
     sizes = [size for size in _SIZES if size <= config.max_batch_size]
     return [
         each

@@ -43,9 +43,10 @@ Key = tuple[str, str, int]
 Configs = Mapping[str, ModelConfig]
 
 
-def reached(trace: Trace) -> list[str]:
-    """Return the names of the models that a request reached, sorted."""
-    return sorted({model.name for model in trace.models if model.kind != "span"})
+def reached(traces: Iterable[Trace]) -> list[str]:
+    """Return the names of the models that requests reached, sorted."""
+    models = (model for trace in traces for model in trace.models)
+    return sorted({model.name for model in models if model.kind != "span"})
 
 
 def size_of(configs: Configs, trace: Trace, span: Span) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cells import CONFIG, DOUBLE
+from cells import CONFIG, DOUBLE, cell
 
 from blsnb import Server
 from blsnb.benchmark.measure import closed_row
@@ -142,6 +142,22 @@ def test_a_caller_passes_its_sequence_on(server):
 
     assert SAME_SEQUENCE == steps(found, "caller")[0].fields.correlation_id
     assert judged(found)[0].is_held
+
+
+def test_a_model_that_some_requests_call_is_planned(server):
+    """Alone and in batches, though the first request did not call it."""
+    delay = "dynamic_batching { max_queue_delay_microseconds: 5000 }"
+    server.define("double", EACH, config=f"{BATCHING} {delay}")
+    third = "if next(self.numbers) % 3 == 2:\n"
+    call = "    answer_of(ask('double', request).exec())\n"
+    source = f"{third}{call}return [reply(x_of(request))]"
+    methods = "import itertools\nnumbers = itertools.count()\n"
+    server.define("some", cell(source, methods=methods), config=BATCHING)
+    found = observed(server, "some", ROW)
+
+    assert ["double", "some"] == sorted(found.models)
+    assert [1, 4] == [found.models["double"].sizes[at] for at in (0, -1)]
+    assert 0 < judged(found)[0].models["double"].calls < 1
 
 
 def test_a_stream_is_planned_with_its_first_response(server):

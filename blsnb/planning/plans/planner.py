@@ -76,8 +76,8 @@ def plan(
     mix = _mix(parts, request, is_new, priorities, sequence_lengths)
     report = progress or _ignore
     report(0.0, "calibrating")
-    trace = first_trace(parts, request, mix.lengths)
-    configs = configs_of(parts, reached(trace))
+    first = first_trace(parts, request, mix.lengths)
+    configs = configs_of(parts, reached([first]))
     compared = options(configs, *choices)
     live = LiveModels(parts, tuple(configs))
     expected = "the calibration of a plan, plan.calibration"

@@ -100,8 +100,8 @@ class RealWorld:
                 prepare=partial(_prepared, folder, configs or {}, traced),
                 tracing=traced,
             )
-            called = {name for trace in self._looks for name in reached(trace)}
-            with target.serving(self._request.model_name, sorted(called)) as client:
+            called = reached(self._looks)
+            with target.serving(self._request.model_name, called) as client:
                 _check_loaded(client, called)
                 yield RealServer(client, target)
         finally:
