@@ -6,6 +6,7 @@ import pytest
 
 from blsnb.errors import BlsnbError
 from blsnb.planning.simulation.behaviour import Behaviour, Step
+from blsnb.planning.simulation.loads import Mix, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 
 from .configs import MS, computes, config, ensemble, model, tensors, waits
@@ -18,9 +19,8 @@ DECOUPLED = "model_transaction_policy { decoupled: true }"
 def requests(models, name, arrivals_ms, **how):
     """Return the requests of clients in the order of their ends, and the simulation."""
     simulation = Simulation(models, 64)
-    found = []
-    simulation.run(name, [at * MS for at in arrivals_ms], found.append, **how)
-    return found, simulation
+    times_ns = [at * MS for at in arrivals_ms]
+    return open_loop(simulation, name, times_ns, Mix(**how)).every, simulation
 
 
 def latencies(models, name, arrivals_ms, **how):

@@ -11,7 +11,7 @@ import pytest
 
 from blsnb.planning.simulation.behaviour import Behaviour, Step, behaviour
 from blsnb.planning.simulation.cores import Cores, SlicedCores
-from blsnb.planning.simulation.loads import closed_loop
+from blsnb.planning.simulation.loads import Mix, closed_loop, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.planning.simulation.timeline import Timeline
 
@@ -21,14 +21,9 @@ from .configs import MS, computes, config, model, waits
 def latencies(models, name, arrivals_ms, cores=64, seed=0, **how):
     """Return the latencies of requests in milliseconds, in the order of their ends."""
     simulation = Simulation(models, cores, seed)
-    found = []
-    simulation.run(
-        name,
-        [round(at * MS) for at in arrivals_ms],
-        lambda request: found.append((request.ended_ns - request.began_ns) / MS),
-        **how,
-    )
-    return found
+    times_ns = [round(at * MS) for at in arrivals_ms]
+    found = open_loop(simulation, name, times_ns, Mix(**how)).every
+    return [(request.ended_ns - request.began_ns) / MS for request in found]
 
 
 def poisson_ms(rate: float, count: int, seed: int = 1) -> list[float]:

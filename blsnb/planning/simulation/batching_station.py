@@ -96,7 +96,7 @@ class BatchingStation(Station):
         if decision.rejected:
             self.refused += len(decision.rejected)
             for queued in decision.rejected:
-                self._answer(queued.request, "Request timeout expired")
+                self.answer(queued.request, "Request timeout expired")
         if decision.wake_ns is not None:
             self._wake(decision.wake_ns)
 
@@ -118,16 +118,17 @@ class BatchingStation(Station):
         deadline_ns = policy.deadline_ns(queued, queued.enqueued_ns)
         return policy.delays and 0 < deadline_ns < self._timeline.now_ns
 
-    def _answer(self, request: SimulatedRequest, error: str = "") -> None:
+    def answer(self, request: SimulatedRequest, error: str = "") -> None:
+        """End a request."""
         if not self._batcher.preserve_ordering:
-            super()._answer(request, error)
+            super().answer(request, error)
             return
         request.error = error
         self._executed.add(request)
         while self._order and self._order[0] in self._executed:
             first = self._order.popleft()
             self._executed.remove(first)
-            super()._answer(first, first.error)
+            super().answer(first, first.error)
 
     def _wake(self, ns: int) -> None:
         if ns != self._wake_ns:

@@ -108,7 +108,7 @@ class _Processor:
         self.until_ns = 0.0
         """The processor's work at the end of the piece."""
         self.since_ns = self.alarm = 0
-        self.done: Action = _nothing
+        self.done: Action = nothing
         self.waiting: deque[tuple[float, Action]] = deque()
 
     def used_ns(self, now_ns: int) -> int:
@@ -116,7 +116,7 @@ class _Processor:
         return now_ns - max(self.since_ns, now_ns - now_ns % TICK_NS)
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """Do nothing."""
 
 

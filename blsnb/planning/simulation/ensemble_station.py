@@ -21,7 +21,6 @@ from blsnb.planning.simulation.execution import World
 from blsnb.planning.simulation.station import SimulatedRequest, Station
 from blsnb.tensors.dtypes import Shape
 
-_NO_EXECUTION = "an ensemble has no executions"
 _Move = Callable[[], EnsembleProgress[None]]
 
 
@@ -64,10 +63,6 @@ class EnsembleStation(Station):
 
     def _start_ready(self) -> None:
         """Do nothing: no request waits."""
-
-    def answer(self, request: SimulatedRequest, error: str) -> None:
-        """End a request."""
-        self._answer(request, error)
 
     def inputs(self, size: int) -> dict[str, Held[None]]:
         """Return the inputs of a request, without values."""
@@ -178,4 +173,4 @@ def _tensors(specs: tuple[TensorSpec, ...], size: int) -> dict[str, Held[None]]:
 
 
 def _refuse(*_: object) -> None:
-    raise AssertionError(_NO_EXECUTION)
+    raise AssertionError("an ensemble has no executions")

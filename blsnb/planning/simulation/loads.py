@@ -240,5 +240,5 @@ def open_loop(
 ) -> Simulated:
     """Send requests, or begin sequences, at their times."""
     sender = _Clients(simulation, model, mix, seed)
-    simulation.run_at(times_ns, sender.send)
+    simulation.run(times_ns, sender.send)
     return Simulated(sender.ended)

@@ -40,7 +40,7 @@ class SequenceStation(Station):
         try:
             self._batcher.add(queued, fields.correlation_id, fields.flags, now_ns)
         except SequenceRefused as refused:
-            self._answer(request, refused.message)
+            self.answer(request, refused.message)
             return
         self.advance()
 
@@ -51,9 +51,9 @@ class SequenceStation(Station):
             members = [queued.request for queued in batch.members if queued is not None]
             self._stage(members, batch.instance, batch)
         for queued in decision.rejected:
-            self._answer(queued.request, EXPIRED)
+            self.answer(queued.request, EXPIRED)
         for queued in decision.cancelled:
-            self._answer(queued.request, _CANCELLED)
+            self.answer(queued.request, _CANCELLED)
         if decision.wake_ns is not None:
             self._wake(decision.wake_ns)
 

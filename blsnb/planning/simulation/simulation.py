@@ -14,7 +14,7 @@ from blsnb.model.config import ModelConfig
 from blsnb.planning.simulation.admission import Admission
 from blsnb.planning.simulation.batching_station import BatchingStation
 from blsnb.planning.simulation.behaviour import Behaviour
-from blsnb.planning.simulation.cores import Cores, Processors, SlicedCores
+from blsnb.planning.simulation.cores import Cores, Processors, SlicedCores, nothing
 from blsnb.planning.simulation.ensemble_station import EnsembleStation
 from blsnb.planning.simulation.execution import Received, SimulatedExecution
 from blsnb.planning.simulation.pace import Pace
@@ -85,10 +85,6 @@ class Frontend(NamedTuple):
 NO_FRONTEND = Frontend()
 
 
-def _nothing() -> None:
-    """Do nothing."""
-
-
 class Simulation:
     """The models of a repository, each with its queue and instances.
 
@@ -138,7 +134,6 @@ class Simulation:
             self.cores = SlicedCores(self.timeline, int(cores), paces, seed)
         self._models = models
         self._frontends = frontend, busy_frontend or frontend
-        self._has_frontend = self._frontends != (NO_FRONTEND, NO_FRONTEND)
         self._random = random.Random(seed)
         # The executions do not depend on whether overheads are drawn.
         self._overheads = random.Random(f"overheads {seed}")
@@ -214,12 +209,10 @@ class Simulation:
         self.calls += 1
         request = SimulatedRequest(model, size, answered, parent, fields, responded)
         request.began_ns = self.timeline.now_ns
-        if parent is not None:
-            parent.children += (request,)
-            self._receive(request)
-        elif self._has_frontend:
+        if parent is None:
             self._enter(request)
         else:
+            parent.children += (request,)
             self._receive(request)
         return request
 
@@ -237,7 +230,7 @@ class Simulation:
     def _answered(self, answered: Received, request: SimulatedRequest) -> None:
         """Give a client its response, and let it compute."""
         frontend = self._frontends[self.cores.are_busy]
-        self.cores.compute(frontend.beside_ns, _nothing)
+        self.cores.compute(frontend.beside_ns, nothing)
         answered(request)
 
     def _receive(self, request: SimulatedRequest) -> None:
@@ -252,26 +245,7 @@ class Simulation:
         else:
             add(request)
 
-    def run(
-        self,
-        model: str,
-        arrivals_ns: Iterable[int],
-        answered: Received,
-        size: int = 1,
-        fields: Callable[[], RequestFields] = lambda: PLAIN,
-    ) -> None:
-        """Send requests of clients at their times, until all are answered.
-
-        Parameters
-        ----------
-        fields
-            Returns the fields of the next request.
-        """
-        self.run_at(
-            arrivals_ns, lambda: self.send(model, size, answered, None, fields())
-        )
-
-    def run_at(self, arrivals_ns: Iterable[int], arrive: Callable[[], object]) -> None:
+    def run(self, arrivals_ns: Iterable[int], arrive: Callable[[], object]) -> None:
         """Call a function at each of some times, and run until nothing is left."""
         times = iter(arrivals_ns)
 

@@ -193,7 +193,7 @@ class Station(ABC):
 
         def ended() -> None:
             for request in requests:
-                self._answer(request, request.error)
+                self.answer(request, request.error)
 
         self._execute(requests, freed, ended)
 
@@ -220,7 +220,8 @@ class Station(ABC):
     def _finished(self, source: Any) -> None:  # noqa: B027 - most batchers ignore it
         """Note the end of an execution."""
 
-    def _answer(self, request: SimulatedRequest, error: str = "") -> None:
+    def answer(self, request: SimulatedRequest, error: str = "") -> None:
+        """End a request."""
         request.ended_ns, request.error = self._timeline.now_ns, error
         request.end()
 

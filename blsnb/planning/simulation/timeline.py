@@ -30,9 +30,9 @@ class Timeline:
         self._added += 1
         heappush(self._actions, (self.now_ns + ns, self._added, action))
 
-    def run(self, until_ns: int | None = None) -> None:
-        """Run all actions; with a limit those up to this time."""
+    def run(self) -> None:
+        """Run all actions."""
         actions = self._actions
-        while actions and (until_ns is None or actions[0][0] <= until_ns):
+        while actions:
             self.now_ns, _, action = heappop(actions)
             action()

@@ -26,7 +26,7 @@ from blsnb.planning.calibration import (
 )
 from blsnb.planning.observations import Observed, observe
 from blsnb.planning.simulation.behaviour import Behaviour, behaviour
-from blsnb.planning.simulation.station import SimulatedRequest
+from blsnb.planning.simulation.loads import open_loop
 from blsnb.results.run import Run
 from blsnb.trace.spans import Trace
 
@@ -197,10 +197,9 @@ def _reproduced(
     if not spans:
         return
     first_ns = spans[0][0]
-    ended: list[SimulatedRequest] = []
-    simulation = calibration.simulation()
-    simulation.run(name, [start - first_ns for start, _ in spans], ended.append)
-    simulated = [each.ended_ns - each.started_ns for each in ended]
+    times_ns = [start - first_ns for start, _ in spans]
+    answers = open_loop(calibration.simulation(), name, times_ns).every
+    simulated = [each.ended_ns - each.started_ns for each in answers]
     rate = (len(spans) - 1) / max(1, spans[-1][0] - first_ns) * 1e9
     measured_us = float(np.median([end - start for start, end in spans])) / 1e3
     simulated_us = float(np.median(simulated)) / 1e3
