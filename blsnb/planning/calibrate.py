@@ -13,8 +13,6 @@ from blsnb.benchmark.level import Load
 from blsnb.benchmark.measure import closed_row
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.request.validation import RequestError
-from blsnb.engine.scheduling.rate_limiter import Given
-from blsnb.engine.scheduling.resource_admission import parse_rate_limit
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import BlsnbError
 from blsnb.model.config import ModelConfig
@@ -43,7 +41,8 @@ from blsnb.trace.spans import Trace
 
 _CLIENTS = (1, 4)
 """Closed loops that a calibration must reproduce; the last one shows contention."""
-_SIZES = (2, 4, 8, 16, 32, 64)
+SIZES = (2, 4, 8, 16, 32, 64)
+"""Batch sizes of which executions are observed."""
 _PER_SIZE = 10
 """Number of requests of each client that fill batches of a size."""
 _MAX_REQUESTS = 100_000
@@ -55,10 +54,9 @@ _BATCHING = ("dynamic_batching", "sequence_batching")
 def calibrate(
     parts: ServerParts,
     request: ClientRequest,
-    *,
     requests: int,
     duration_s: float,
-    mix: Mix = Mix(),  # noqa: B008 - it is immutable
+    mix: Mix,
 ) -> Calibration:
     """Observe the models that a request reaches.
 
@@ -125,8 +123,9 @@ def _observed(
         _loop(parts, request, clients, duration_s, mix.lengths) for clients in _CLIENTS
     ]
     processors = len(os.sched_getaffinity(0))
-    limits = _rate_limits(parts)
-    return fitted(request.model_name, HERE, models, loops, processors, mix, limits)
+    limits = parts.engine.settings.rate_limits
+    given = None if limits is None else limits.given
+    return fitted(request.model_name, HERE, models, loops, processors, mix, given)
 
 
 def configs_of(parts: ServerParts, names: Iterable[str]) -> dict[str, ModelConfig]:
@@ -152,12 +151,6 @@ def refuse_unsimulated(configs: Configs) -> None:
         else:
             continue
         raise BlsnbError(f"model {name!r}: a plan does not simulate {what} yet")
-
-
-def _rate_limits(parts: ServerParts) -> Given | None:
-    settings = parts.settings
-    found = parse_rate_limit(settings.rate_limit, settings.rate_limit_resources or {})
-    return None if found is None else found.given
 
 
 def client_of(
@@ -195,7 +188,7 @@ def first_trace(
     BlsnbError
         One of its responses is an error.
     """
-    record = _record(parts, TraceLevel.TENSORS)
+    record = parts.recorder.unkept(TraceLevel.TENSORS)
     client = client_of(parts, request, lambda: record, lengths)
     sent = client.next_request(1)
     if client.stream:
@@ -208,10 +201,6 @@ def first_trace(
     if isinstance(client, SequenceClient):
         client.end()
     return trace
-
-
-def _record(parts: ServerParts, level: TraceLevel) -> RunRecord:
-    return parts.recorder.unkept(level)
 
 
 def _instances(parts: ServerParts) -> list[ModelInstance]:
@@ -230,13 +219,13 @@ def _traces(
     clients: int,
     requests: int,
     duration_s: float,
-    lengths: Sequence[int] = (),
+    lengths: Sequence[int],
 ) -> list[Trace]:
     """Send a request from clients in a closed loop; return the traces."""
     records: list[RunRecord] = []
 
     def record() -> RunRecord:
-        records.append(_record(parts, TraceLevel.TENSORS))
+        records.append(parts.recorder.unkept(TraceLevel.TENSORS))
         return records[-1]
 
     client = client_of(parts, request, record, lengths)
@@ -274,7 +263,7 @@ def _batches(
     inputs = {ref.name: ref.view() for ref in message.inputs}
     outputs = message.requested_outputs or None
     request = ClientRequest(config.name, inputs, message.fields, outputs)
-    sizes = [size for size in _SIZES if size <= config.max_batch_size]
+    sizes = [size for size in SIZES if size <= config.max_batch_size]
     return [
         each
         for size in sizes
@@ -318,7 +307,7 @@ def _loop(
     lengths: Sequence[int],
 ) -> Loop:
     def record() -> RunRecord:
-        return _record(parts, TraceLevel.TIMESTAMPS)
+        return parts.recorder.unkept(TraceLevel.TIMESTAMPS)
 
     client = client_of(parts, request, record, lengths)
     return _run(client, clients, _MAX_REQUESTS, duration_s)

@@ -60,10 +60,7 @@ class SequenceClient(Client):
 
     def _request_of(self, sequence: int, flags: int) -> ClientRequest:
         fields = self.request.fields._replace(correlation_id=sequence, flags=flags)
-        request = self.request
-        return ClientRequest(
-            request.model_name, request.inputs, fields, request.outputs
-        )
+        return self.request._replace(fields=fields)
 
     def end(self) -> None:
         """End the open sequences: they would keep their slots."""

@@ -76,9 +76,11 @@ class Check:
         known = [share for share in found if not math.isnan(share)]
         texts = []
         if known:
-            texts.append(f"p50 within {max(known):.0%} at {_rates(len(known))}")
+            rates = counted(len(known), "rate")
+            texts.append(f"p50 within {max(known):.0%} at {rates}")
         if len(known) < len(found):
-            texts.append(f"{_NO_ANSWERS} at {_rates(len(found) - len(known))}")
+            rates = counted(len(found) - len(known), "rate")
+            texts.append(f"{_NO_ANSWERS} at {rates}")
         return printable(f"<Check of {self.plan.model_name}: {', '.join(texts)}>")
 
     def __str__(self) -> str:
@@ -125,10 +127,6 @@ def _line(checked: Checked, percent: int, error: float) -> tuple[str, ...]:
         _answered(difference(checked, percent), "{:+.1%}".format),
         ", ".join(_answered(each, time) for each in np.sort(measured)),
     )
-
-
-def _rates(count: int) -> str:
-    return counted(count, "rate")
 
 
 def _answered(value: float, spelled: Callable[[float], str]) -> str:

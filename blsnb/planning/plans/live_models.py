@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blsnb.errors import BlsnbError
-from blsnb.model.config import ModelConfig
 from blsnb.model.text.edited_text import edited
 from blsnb.parts.server_parts import ServerParts
 from blsnb.planning.options import Setting
-from blsnb.repository.directory import CONFIG_FILE, ModelDirectory
+from blsnb.repository.directory import CONFIG_FILE
 
 if TYPE_CHECKING:
     from blsnb.repository.export import Exported
@@ -111,10 +110,11 @@ class LiveModels:
             served = parts.engine.catalog.config(name)
             assert directory is not None
             assert served is not None
-            if _text(setting.applied(served)) == _text(served):
+            if setting.applied(served) == served:
                 continue
             wanted = setting.applied(directory.config(), served).message
-            found[name] = edited(_written(directory), wanted)
+            written = _config_file(parts, name) or b""
+            found[name] = edited(written.decode(), wanted)
         return found
 
 
@@ -123,13 +123,12 @@ NO_MODELS = LiveModels(None)
 State = tuple[str, str]
 
 
-def _state(parts: ServerParts | None, name: str) -> State | None:
+def _state(parts: ServerParts, name: str) -> State | None:
     """Return the configuration and the source of a model; None if it is not served."""
-    assert parts is not None
     config = parts.engine.catalog.config(name)
     if config is None:
         return None
-    return _text(config), parts.engine.catalog.find(name, -1).info.source
+    return config.to_pbtxt(), parts.engine.catalog.find(name, -1).info.source
 
 
 def _refuse_changed(name: str, seen: State | None, now: State | None) -> None:
@@ -149,13 +148,3 @@ def _config_file(parts: ServerParts, name: str) -> bytes | None:
     if directory is None or not directory.config_file.is_file():
         return None
     return directory.config_file.read_bytes()
-
-
-def _written(directory: ModelDirectory) -> str:
-    """Return the text of a config.pbtxt; empty without one."""
-    file = directory.config_file
-    return file.read_bytes().decode() if file.is_file() else ""
-
-
-def _text(config: ModelConfig) -> str:
-    return config.to_pbtxt()

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from blsnb.arguments import plain
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import ended_once
-from blsnb.model.config import ModelConfig
-from blsnb.model.text.text_format import print_message
 from blsnb.planning.plans import plan_text
 from blsnb.planning.plans.check import Check, check
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
@@ -40,16 +38,16 @@ class Plan(ComparedConfigurations):
         """The changed configurations as text, by model."""
         before = self.calibration.models
         return {
-            name: _text(config)
+            name: config.to_pbtxt()
             for name, config in self.best.option.configs.items()
-            if _text(config) != _text(before[name].config)
+            if config != before[name].config
         }
 
     def diff(self) -> str:
         """Return what changes in the configurations, as a unified diff."""
         lines: list[str] = []
         for name, text in self.configs.items():
-            before = _text(self.calibration.models[name].config)
+            before = self.calibration.models[name].config.to_pbtxt()
             lines += difflib.unified_diff(
                 before.splitlines(),
                 text.splitlines(),
@@ -205,7 +203,3 @@ class Plan(ComparedConfigurations):
         from blsnb.views.figures import load_figure
 
         return load_figure.plot(self.caption, self.rows)
-
-
-def _text(config: ModelConfig) -> str:
-    return print_message(config.message)

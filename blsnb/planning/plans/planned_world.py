@@ -60,13 +60,7 @@ class OwnWorld:
     def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
         """Observe the models; see `calibrate`."""
         self._lengths = mix.lengths
-        return calibrate(
-            self._parts,
-            self._request,
-            requests=requests,
-            duration_s=duration_s,
-            mix=mix,
-        )
+        return calibrate(self._parts, self._request, requests, duration_s, mix)
 
     @contextmanager
     def sender(self, configs: Mapping[str, str]) -> Iterator[Sender]:

@@ -71,10 +71,11 @@ def plan(
         _check_positive(cores=cores)
     check_whole(seed=seed, requests=requests)
     check_callable(progress=progress)
-    choices = _choices(instances=instances, delay_us=delay_us, batch=batch)
+    given = {"instances": instances, "delay_us": delay_us, "batch": batch}
+    choices = [_numbers(name, each) for name, each in given.items()]
     is_new = world.name == HERE and calibration is None
     mix = _mix(parts, request, is_new, priorities, sequence_lengths)
-    report = progress or _ignore
+    report = progress or (lambda share, words: None)
     report(0.0, "calibrating")
     first = first_trace(parts, request, mix.lengths)
     configs = configs_of(parts, reached([first]))
@@ -199,12 +200,8 @@ def _check_positive(**numbers: Any) -> None:
             raise ValueError(f"{name}={value!r} is not valid; expected more than 0")
 
 
-def _choices(**given: Choices) -> list[dict[str, list[int]]]:
-    """Return the numbers to compare of each argument, by model."""
-    return [_numbers(name, choices) for name, choices in given.items()]
-
-
 def _numbers(name: str, choices: Any) -> dict[str, list[int]]:
+    """Return the numbers to compare of an argument, by model."""
     expected = "numbers by model, such as {'a': [1, 2]}"
     check_type(name, choices, Mapping | None, expected)
     least = 0 if name == "delay_us" else 1
@@ -223,7 +220,3 @@ def _numbers(name: str, choices: Any) -> dict[str, list[int]]:
 
 def _is_whole(value: Any, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _ignore(share: float, words: str) -> None:
-    """Report nothing."""

@@ -19,15 +19,12 @@ from blsnb.trace.spans import Span, Trace
 _MAX_REQUESTS = 100_000
 _START_NS = 1_000_000_000
 """Beginning of the virtual time in a trace, where 0 means "not reached"."""
-
-_WITHOUT_CONTENTS: Any = {
-    "inputs": (),
-    "outputs": (),
-    "responses": (),
-    "logs": (),
-    "notes": (),
-}
+_NO_CONTENTS: Any = dict.fromkeys(
+    ("inputs", "outputs", "responses", "logs", "notes"), ()
+)
 """Fields of a call that a simulation does not have."""
+Key = tuple[str, int, int]
+"""An execution: that of requests on an instance of a model from the same time on."""
 
 
 def run_of(outcome: ComparedConfigurations, requests: int, rate: float) -> ImportedRun:
@@ -72,20 +69,20 @@ def trace_of(
         name: _Model(number, config)
         for number, (name, config) in enumerate(configs.items())
     }
-    executions = _Executions()
+    numbers: dict[Key, int] = {}
     spans = [
-        _span(index, each, known[each.request.model], executions)
+        _span(index, each, known[each.request.model], numbers)
         for index, each in enumerate(_calls(requests))
     ]
     end_ns = max((span.request_end_ns for span in spans), default=_START_NS)
-    models = tuple(_info(name, config) for name, config in configs.items())
+    models = tuple(map(_info, configs.values()))
     run_id = f"simulated-{uuid.uuid4().hex[:12]}"
     return Trace(run_id, title, "", models, tuple(spans), end_ns)
 
 
-def _info(name: str, config: ModelConfig) -> ModelInfo:
+def _info(config: ModelConfig) -> ModelInfo:
     backend = "ensemble" if config.is_ensemble else config.backend
-    return ModelInfo(name, 1, backend, SIMULATED, SIMULATED, "")
+    return ModelInfo(config.name, 1, backend, SIMULATED, SIMULATED, "")
 
 
 class _Model:
@@ -95,23 +92,7 @@ class _Model:
         self.number = number
         self.is_ensemble = config.is_ensemble
         self.is_decoupled = config.decoupled
-        self._names = [str(each.name) for each in config.instance_names()]
-
-    def instance(self, number: int) -> str:
-        """Return the name of an instance; empty for an ensemble."""
-        return "" if self.is_ensemble else self._names[number]
-
-
-class _Executions:
-    """Numbers of executions: of requests on an instance from the same time on."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, int, int], int] = {}
-
-    def number(self, request: SimulatedRequest) -> int:
-        """Return the number of the execution of a request."""
-        key = request.model, request.instance, request.started_ns
-        return self._numbers.setdefault(key, len(self._numbers) + 1)
+        self.instances = [str(each.name) for each in config.instance_names()]
 
 
 class _Call(NamedTuple):
@@ -151,8 +132,9 @@ def _overlapping(calls: Sequence[SimulatedRequest]) -> Iterator[int]:
             running = call
 
 
-def _span(index: int, call: _Call, model: _Model, executions: _Executions) -> Span:
+def _span(index: int, call: _Call, model: _Model, numbers: dict[Key, int]) -> Span:
     request = call.request
+    key = request.model, request.instance, request.started_ns
     is_computed = bool(request.batch) and not model.is_ensemble
     began_ns, queued_ns, started_ns, ended_ns = _times_ns(request, is_computed)
     return Span(
@@ -160,12 +142,12 @@ def _span(index: int, call: _Call, model: _Model, executions: _Executions) -> Sp
         id=index,
         parent=call.parent,
         model=model.number,
-        instance=model.instance(request.instance) if is_computed else "",
+        instance=model.instances[request.instance] if is_computed else "",
         request_fields=request.fields,
         requested_outputs=(),
         flags=_flags(call, model),
         line=0,
-        execution=executions.number(request) if is_computed else 0,
+        execution=numbers.setdefault(key, len(numbers) + 1) if is_computed else 0,
         batch=request.batch if is_computed else 0,
         batching=(),
         request_start_ns=began_ns,
@@ -175,7 +157,7 @@ def _span(index: int, call: _Call, model: _Model, executions: _Executions) -> Sp
         compute_output_start_ns=ended_ns if is_computed else 0,
         compute_end_ns=ended_ns if is_computed else 0,
         request_end_ns=ended_ns,
-        **_WITHOUT_CONTENTS,
+        **_NO_CONTENTS,
         response_count=request.responses,
         error=request.error,
         error_code="UNAVAILABLE" if request.error else "",

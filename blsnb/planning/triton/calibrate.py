@@ -9,8 +9,7 @@ agrees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from blsnb.benchmark.level import Load
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.instances import slots_of
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.planning.calibrate import SIZES
 from blsnb.planning.calibration import CalibratedModel, Calibration, by_size
 from blsnb.planning.fitting import Loop
 from blsnb.planning.triton.agreement import calibration_of
@@ -34,7 +34,6 @@ from blsnb.planning.triton.phases import (
 from blsnb.planning.triton.served import Executions
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START
 
-_SIZES = (2, 4, 8, 16, 32, 64)
 _PER_SIZE = 12
 """Number of requests of each client that fill batches of a size."""
 _CLIENTS = 16
@@ -51,26 +50,6 @@ _DISPATCH_PERCENT = 25
 """Percentile of the times in the queue that an idle instance needs to begin."""
 
 
-Serving = Callable[[], AbstractContextManager[RealServer]]
-"""Starts a server, and stops it at the end."""
-
-
-def calibrated(
-    observation: Observation, traced: Serving, plain: Serving
-) -> Calibration:
-    """Observe both servers, one after the other.
-
-    Raises
-    ------
-    TritonServerError
-        A server does not start, or a request failed.
-    """
-    with traced() as server:
-        found = observe_traced(server, observation)
-    with plain() as server:
-        return observe_plain(server, observation, found)
-
-
 def loaded_server(server: RealServer, observation: Observation) -> Loaded:
     """Return a server under the loads of an observation."""
     configs = observation.configs
@@ -83,7 +62,7 @@ def light_phases(loaded: Loaded, observation: Observation) -> Iterator[Phase]:
     yield loaded.closed(observation.messages, 1, observation.load)
     for name, message in observation.inner.items():
         config = observation.configs[name]
-        for size in (each for each in _SIZES if each <= config.max_batch_size):
+        for size in (each for each in SIZES if each <= config.max_batch_size):
             # One more: the first request may be executed alone.
             load = Load(observation.load.duration_s, size * _PER_SIZE)
             yield loaded.closed([message], size + 1, load)

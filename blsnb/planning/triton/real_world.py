@@ -28,7 +28,7 @@ from blsnb.planning.observations import (
     size_of,
 )
 from blsnb.planning.simulation.loads import Mix
-from blsnb.planning.triton.calibrate import calibrated
+from blsnb.planning.triton.calibrate import observe_plain, observe_traced
 from blsnb.planning.triton.observation import Observation
 from blsnb.planning.triton.phases import RealServer
 from blsnb.planning.triton.recorded import Recorded, calibrate_recorded
@@ -77,7 +77,7 @@ class RealWorld:
 
     @contextmanager
     def serving(
-        self, configs: Mapping[str, str] | None = None, *, traced: bool = False
+        self, configs: Mapping[str, str], *, traced: bool = False
     ) -> Iterator[RealServer]:
         """Run a server with the models, and stop it.
 
@@ -97,7 +97,7 @@ class RealWorld:
                 may_install=False,
                 timeout_s=_READY_S,
                 report=lambda words: None,
-                prepare=partial(_prepared, folder, configs or {}, traced),
+                prepare=partial(_prepared, folder, configs, traced),
                 tracing=traced,
             )
             called = reached(self._looks)
@@ -113,13 +113,14 @@ class RealWorld:
         with self.serving(configs) as server:
             yield server.client.sender(self.messages)
 
-    def calibrate(
-        self,
-        requests: int,
-        duration_s: float,
-        mix: Mix = Mix(),  # noqa: B008 - it is immutable
-    ) -> Calibration:
-        """Calibrate a plan from the recording, or on real servers."""
+    def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
+        """Calibrate a plan from the recording, or on real servers.
+
+        Raises
+        ------
+        TritonServerError
+            A server does not start, or a request failed.
+        """
         if self._recording is not None:
             return calibrate_recorded(
                 self._recording,
@@ -127,11 +128,11 @@ class RealWorld:
                 configs_of(self._parts, self._parts.engine.catalog.names()),
                 self._computing,
             )
-        load = Load(duration_s, requests)
-        observation = self.observation(load)
-        return calibrated(
-            observation, lambda: self.serving(traced=True), lambda: self.serving()
-        )
+        observation = self.observation(Load(duration_s, requests))
+        with self.serving({}, traced=True) as server:
+            found = observe_traced(server, observation)
+        with self.serving({}) as server:
+            return observe_plain(server, observation, found)
 
     def observation(self, load: Load) -> Observation:
         """Return what is to be observed, from a few requests here.

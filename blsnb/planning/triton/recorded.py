@@ -25,7 +25,7 @@ from blsnb.planning.calibration import (
     by_size,
 )
 from blsnb.planning.observations import Observed, observe
-from blsnb.planning.simulation.behaviour import Behaviour, behaviour
+from blsnb.planning.simulation.behaviour import behaviour
 from blsnb.planning.simulation.loads import open_loop
 from blsnb.results.run import Run
 from blsnb.trace.spans import Trace
@@ -59,7 +59,6 @@ def calibrate_recorded(
     model_name: str,
     configs: Mapping[str, ModelConfig],
     computing: Mapping[str, float],
-    cores: float | None = None,
 ) -> Calibration:
     """Return the calibration of a model and of all that it calls.
 
@@ -69,8 +68,6 @@ def calibrate_recorded(
         The configurations of the server, by model.
     computing
         Share of a model's own work that needs a processor, from 0 to 1.
-    cores
-        Number of processors of the server; None for as many as here.
 
     Raises
     ------
@@ -92,11 +89,11 @@ def calibrate_recorded(
                 configs[name],
                 observed.get(name),
                 calls.get(name, []),
-                computing.get(name),
+                computing.get(name, 0.0),
             )
             for name in names
         },
-        cores or float(len(os.sched_getaffinity(0))),
+        float(len(os.sched_getaffinity(0))),
         remarks=tuple(_remarks(names, observed, computing)),
     )
     return replace(found, reproductions=tuple(_reproduced(found, traces)))
@@ -162,22 +159,17 @@ def _model(
     config: ModelConfig,
     observed: Observed | None,
     calls_ns: Sequence[int],
-    share: float | None,
+    share: float,
 ) -> CalibratedModel:
-    if observed is None:
-        executions = [behaviour(0, ns, []) for ns in calls_ns]
-        return CalibratedModel(config, by_size(_shared(executions, share)))
-    executions = observed.executions
-    overhead_ns = 0
-    if calls_ns:
+    executions, overhead_ns = [behaviour(0, ns, []) for ns in calls_ns], 0
+    if observed is not None:
+        executions = observed.executions
+    if observed is not None and calls_ns:
         quick_call = np.percentile(calls_ns, _QUICK_PERCENT)
         quick = np.percentile(observed.durations_ns, _QUICK_PERCENT)
         overhead_ns = max(0, round(float(quick_call - quick)))
-    return CalibratedModel(config, by_size(_shared(executions, share)), overhead_ns)
-
-
-def _shared(executions: Iterable[Behaviour], share: float | None) -> list[Behaviour]:
-    return [each.with_computing(each.own_ns * (share or 0.0)) for each in executions]
+    shared = [each.with_computing(each.own_ns * share) for each in executions]
+    return CalibratedModel(config, by_size(shared), overhead_ns)
 
 
 def _reproduced(

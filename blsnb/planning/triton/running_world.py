@@ -126,12 +126,7 @@ class RunningWorld:
         self._here = RealWorld(parts, request)
         self._url = url
 
-    def calibrate(
-        self,
-        requests: int,
-        duration_s: float,
-        mix: Mix = Mix(),  # noqa: B008 - it is immutable
-    ) -> Calibration:
+    def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
         """Send loads to the server, and read its statistics before and after each.
 
         Raises
