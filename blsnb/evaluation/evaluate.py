@@ -31,7 +31,7 @@ from blsnb.evaluation.rows.source import row_source
 from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.places import HERE, Place, input_names
 from blsnb.evaluation.work.portable import needed_models
-from blsnb.evaluation.work.rows_in_server import InServer
+from blsnb.evaluation.work.rows_in_server import RowsInServer
 from blsnb.files.interrupts import without_interrupts
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import ServerParts
@@ -95,7 +95,7 @@ class Demand:
             The model is not ready; the text is Triton's.
         """
         if self.place.server_url is None:
-            InServer(parts, self.settings).close()
+            RowsInServer(parts, self.settings).close()
         else:
             self.place.open(parts, self.settings).close()
 

@@ -18,6 +18,7 @@ from blsnb.arguments import path_of
 from blsnb.evaluation.identity import difference, digest_of_inputs
 from blsnb.evaluation.plain import Chunk, Row, RowResult, RowRunner
 from blsnb.evaluation.stored_results import PackedResults, row_numbers, unpacked
+from blsnb.evaluation.work.chunks import whole_sequences
 from blsnb.trace.files.checked import Malformed
 from blsnb.trace.files.v2.chunks import (
     ChunkReader,
@@ -109,7 +110,7 @@ class Journal:
         ValueError
             The inputs of a row are not those of its stored result.
         """
-        for together in _whole_sequences(rows):
+        for together in whole_sequences(rows):
             digests = [self._checked(row) for row in together]
             if all(row.number in self._done for row in together):
                 for row in together:
@@ -306,15 +307,3 @@ def _whole_chunks(reader: ChunkReader) -> Iterator[FileChunk]:
         if chunk is None:
             return
         yield chunk
-
-
-def _whole_sequences(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yield each row alone, and the rows of each sequence together."""
-    together: list[Row] = []
-    for row in rows:
-        together.append(row)
-        if row.sequence is None or row.sequence_end:
-            yield together
-            together = []
-    if together:
-        yield together

@@ -57,11 +57,11 @@ class Keeper:
 
     def slowest(self) -> list[int]:
         """Return the slowest rows, the slowest first."""
-        return self._ranked(SLOWEST)
+        return self.worst(SLOWEST)
 
     def worst(self, metric: str) -> list[int]:
         """Return the worst rows of a metric, the worst first."""
-        return self._ranked(metric)
+        return [-number for _, number in sorted(self._heaps[metric], reverse=True)]
 
     def failures(self) -> dict[str, list[int]]:
         """Return the first failed rows of each error text."""
@@ -93,6 +93,3 @@ class Keeper:
             return []
         del self._uses[-left]
         return [-left]
-
-    def _ranked(self, name: str) -> list[int]:
-        return [-number for _, number in sorted(self._heaps[name], reverse=True)]

@@ -54,20 +54,16 @@ def _loaded(loader: Loader, file: Path) -> Mapping[str, Any]:
 
 
 def _files(folder: Path) -> tuple[Path, list[Path]]:
+    base = folder
     if folder.is_dir():
-        paths = [each.relative_to(folder) for each in folder.rglob("*")]
-        seen = [each for each in paths if not _is_hidden(each)]
-        return folder, sorted(folder / each for each in seen if _is_file(folder, each))
-    pattern = str(folder)
-    files = [Path(each) for each in glob.glob(pattern, recursive=True)]
-    base = folder.parent
-    while glob.has_magic(str(base)):
-        base = base.parent
-    return base, sorted(each for each in files if each.is_file())
-
-
-def _is_file(folder: Path, path: Path) -> bool:
-    return (folder / path).is_file()
+        paths = folder.rglob("*")
+        found = [each for each in paths if not _is_hidden(each.relative_to(folder))]
+    else:
+        found = [Path(each) for each in glob.glob(str(folder), recursive=True)]
+        base = folder.parent
+        while glob.has_magic(str(base)):
+            base = base.parent
+    return base, sorted(each for each in found if each.is_file())
 
 
 def _is_hidden(path: Path) -> bool:

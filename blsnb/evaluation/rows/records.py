@@ -12,11 +12,6 @@ BLOCK_BYTES = 16 << 20
 """Maximum number of bytes of values that are converted at once, as far as known."""
 
 
-def unidentified() -> str:
-    """Return the digest of rows whose contents are unknown before they are read."""
-    return ""
-
-
 @dataclass(frozen=True)
 class Records:
     """Rows as dicts.
@@ -33,7 +28,7 @@ class Records:
 
     read: Callable[[], Iterator[Mapping[str, Any]]]
     total: int | None
-    digest: Callable[[], str] = unidentified
+    digest: Callable[[], str] = lambda: ""
 
 
 def check_column_names(names: Sequence[str], table: str) -> None:

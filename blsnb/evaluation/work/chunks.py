@@ -27,7 +27,7 @@ class Chunks:
     Parameters
     ----------
     rows
-        The rows. Rows of several sequences may alternate.
+        The rows; those of a sequence follow each other.
     batch
         Maximum number of rows stacked into one request; chunks have multiples of it.
     size
@@ -70,7 +70,7 @@ class Chunks:
         numbers = itertools.count()
         gathered: list[Row] = []
         byte_size = 0
-        for unit in _whole_sequences(rows):
+        for unit in whole_sequences(rows):
             gathered += unit
             byte_size += sum(map(_byte_size, unit))
             if len(gathered) >= self.size or byte_size >= MAX_BYTES:
@@ -85,27 +85,16 @@ def _byte_size(row: Row) -> int:
     return sum(getattr(value, "nbytes", 0) for value in row.inputs.values())
 
 
-def _whole_sequences(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yield each row alone, and each sequence once it has ended."""
-    opened: dict[int | str, list[Row]] = {}
+def whole_sequences(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield the parts that must stay together: a row alone, and a whole sequence."""
+    together: list[Row] = []
     for row in rows:
-        if row.sequence is None:
-            yield [row]
-            continue
-        opened.setdefault(row.sequence, []).append(row)
-        if row.sequence_end:
-            yield opened.pop(row.sequence)
-    yield from opened.values()
-
-
-def units(rows: Iterable[Row]) -> list[tuple[Row, ...]]:
-    """Return the parts of a chunk that may be separated: rows, and whole sequences."""
-    found: list[list[Row]] = []
-    for row in rows:
-        last = found[-1][-1] if found else None
-        is_next = last is not None and last.sequence == row.sequence is not None
-        if is_next and last is not None and not last.sequence_end:
-            found[-1].append(row)
-        else:
-            found.append([row])
-    return [tuple(each) for each in found]
+        if together and together[-1].sequence != row.sequence:
+            yield together
+            together = []
+        together.append(row)
+        if row.sequence is None or row.sequence_end:
+            yield together
+            together = []
+    if together:
+        yield together

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from blsnb.arguments import check_type, check_whole
 from blsnb.evaluation.plain import EvaluationSettings, RowRunner
-from blsnb.evaluation.work.rows_in_server import InServer
+from blsnb.evaluation.work.rows_in_server import RowsInServer
 from blsnb.files.owned import OwnedFolder
 from blsnb.parts.server_parts import ServerParts
 
@@ -72,7 +72,7 @@ class Place:
             count = self.workers or REQUESTS
             runtime = parts.devices.runtime
             return RowsOnServer(self.server_url, settings, runtime, count)
-        here = InServer(parts, settings)
+        here = RowsInServer(parts, settings)
         if self.is_this_thread:
             return here
         return _elsewhere(parts, settings, self)

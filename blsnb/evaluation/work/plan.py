@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from blsnb.evaluation.plain import Chunk, Row
-from blsnb.evaluation.work.chunks import units
+from blsnb.evaluation.work.chunks import whole_sequences
 
 MAX_IN_FLIGHT = 2
 """Maximum number of chunks per worker: one that is executed, and the next."""
@@ -107,7 +107,7 @@ class WorkPlan:
 
     def _parts(self, chunk: Chunk) -> list[Chunk]:
         """Return the chunks by which a suspected one is repeated."""
-        found = units(chunk.rows)
+        found = list(whole_sequences(chunk.rows))
         if len(found) > 1:
             middle = len(found) // 2
             halves = found[:middle], found[middle:]

@@ -154,9 +154,8 @@ class RowsOnServer:
     def _send(self, request: RowRequest) -> ClientOutcome:
         template = self._template
         fields = row_fields(template.fields, request.rows[0])
-        message = ClientRequest(
-            template.model_name, request.inputs, fields, template.outputs
-        ).message(self.config, self._runtime)
+        filled = template._replace(inputs=request.inputs, fields=fields)
+        message = filled.message(self.config, self._runtime)
         limit_s = template.client_timeout_s
         return self._client.send(
             message,

@@ -62,12 +62,10 @@ class RowsInServer:
         config = parts.engine.catalog.config(name, version)
         self._shapes = RowShapes(config, 1 if self._decoupled else settings.batch)
 
-    def run(self, chunk: Chunk) -> list[RowResult]:
-        """Execute the rows of a chunk; a result has its `Run`."""
-        return list(self.rows(chunk.rows))
+    def results(self, chunks: Iterable[Chunk]) -> Iterator[list[RowResult]]:
+        """Yield the result of each row at once: no run waits for its chunk's end.
 
-    def rows(self, rows: Iterable[Row]) -> Iterator[RowResult]:
-        """Execute rows, and yield their results one by one.
+        Rows are executed on the thread that takes the results, which have their `Run`.
 
         Raises
         ------
@@ -76,7 +74,12 @@ class RowsInServer:
         KeyboardInterrupt
             Ctrl-C ended the request in flight.
         """
-        return executed(self._shapes, rows, self._execute)
+        for chunk in chunks:
+            for result in executed(self._shapes, chunk.rows, self._execute):
+                yield [result]
+
+    def close(self) -> None:
+        """Do nothing: the server belongs to the caller."""
 
     def _execute(self, request: RowRequest) -> list[RowResult]:
         result = RowResult(request.rows[0].number)
@@ -106,15 +109,8 @@ class RowsInServer:
         return of_each_row(request, result, outputs)
 
     def _client_request(self, request: RowRequest) -> ClientRequest:
-        template = self._template
-        return ClientRequest(
-            template.model_name,
-            request.inputs,
-            row_fields(template.fields, request.rows[0]),
-            template.outputs,
-            template.client_timeout_s,
-            template.show,
-        )
+        fields = row_fields(self._template.fields, request.rows[0])
+        return self._template._replace(inputs=request.inputs, fields=fields)
 
     def _stream(self, request: ClientRequest, record: RunRecord) -> tuple[Run, Any]:
         """Run a decoupled model; each output is a list with an item per response."""
@@ -182,30 +178,6 @@ def of_each_row(
         for at, row in enumerate(request.rows[1:], 1)
     ]
     return [result, *rest]
-
-
-class InServer:
-    """A place in this process: rows are executed on the thread that takes results.
-
-    Parameters
-    ----------
-    parts
-        The parts of the server.
-    settings
-        The model, and the options of each request.
-    """
-
-    def __init__(self, parts: ServerParts, settings: EvaluationSettings) -> None:
-        self._rows = RowsInServer(parts, settings)
-
-    def results(self, chunks: Iterable[Chunk]) -> Iterator[list[RowResult]]:
-        """Yield the result of each row at once: no run waits for its chunk's end."""
-        for chunk in chunks:
-            for result in self._rows.rows(chunk.rows):
-                yield [result]
-
-    def close(self) -> None:
-        """Do nothing: the server belongs to the caller."""
 
 
 def _add_times(result: RowResult, record: RunRecord) -> None:

@@ -99,7 +99,7 @@ class CopiedServer:
 
     def run(self, chunk: Chunk) -> list[RowResult]:
         """Execute a chunk; runs that are kept are the contents of files."""
-        results = self._rows.run(chunk)
+        results = [result for [result] in self._rows.results([chunk])]
         for result in results:
             result.error = self._with_origins(result.error)
             self._keeper.offer(result, {})

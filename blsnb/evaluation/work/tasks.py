@@ -7,6 +7,7 @@ import threading
 import uuid
 import zipfile
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ class NeedsModels(NamedTuple):
     """The result of a task in a process that does not have the models yet."""
 
 
+@dataclass(frozen=True, slots=True)
 class Task:
     """A chunk, with the models if the process may lack them.
 
@@ -32,17 +34,10 @@ class Task:
         Content of the folder of models as a zip file; None to send it on request.
     """
 
-    def __init__(
-        self,
-        copy: ServerCopy,
-        settings: EvaluationSettings,
-        chunk: Chunk,
-        archive: bytes | None = None,
-    ) -> None:
-        self.copy = copy
-        self.settings = settings
-        self.chunk = chunk
-        self.archive = archive
+    copy: ServerCopy
+    settings: EvaluationSettings
+    chunk: Chunk
+    archive: bytes | None = None
 
     def __dask_tokenize__(self) -> str:
         # Dask would hash all arrays, and return an earlier result for equal ones.

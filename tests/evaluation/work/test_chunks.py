@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.evaluation.plain import Row, RowResult
-from blsnb.evaluation.work.chunks import CHUNK_US, MAX_ROWS, Chunks, units
+from blsnb.evaluation.work.chunks import CHUNK_US, MAX_ROWS, Chunks, whole_sequences
 
 ROWS = [Row(number, {}) for number in range(1000)]
 
@@ -87,8 +87,9 @@ def test_results_of_no_row_teach_nothing() -> None:
 
 @st.composite
 def sequences(draw: st.DrawFn) -> list[Row]:
-    """Rows of several sequences that alternate, and rows without one."""
+    """Rows without a sequence, and rows of several sequences, one after the other."""
     keys: list[int | None] = draw(st.lists(st.sampled_from([None, 1, 2, 3])))
+    keys.sort(key=str)
     rows = []
     for number, key in enumerate(keys):
         start = key is not None and key not in keys[:number]
@@ -102,11 +103,11 @@ def test_a_sequence_is_whole_in_one_chunk_in_order(rows: list[Row], size: int) -
     """Each row is in one chunk, and all rows of a sequence are units of one."""
     chunks = list(Chunks(rows, size=size))
     found = [row for chunk in chunks for row in chunk.rows]
-    assert rows == sorted(found, key=lambda row: row.number)
-    whole = [unit for chunk in chunks for unit in units(chunk.rows)]
+    assert rows == found
+    whole = [unit for chunk in chunks for unit in whole_sequences(chunk.rows)]
     for key in (1, 2, 3):
         expected = [row for row in rows if row.sequence == key]
-        own = [list(unit) for unit in whole if unit[0].sequence == key]
+        own = [unit for unit in whole if unit[0].sequence == key]
         assert own == ([expected] if expected else [])
 
 
@@ -114,4 +115,11 @@ def test_two_sequences_with_the_same_id_are_two_units() -> None:
     """An id may be used again once its sequence has ended."""
     first = Row(0, {}, {}, 7, True, True)
     second = Row(1, {}, {}, 7, True, True)
-    assert [(first,), (second,)] == units([first, second])
+    assert [[first], [second]] == list(whole_sequences([first, second]))
+
+
+def test_a_sequence_without_its_end_ends_before_the_next_one() -> None:
+    """Its last row was left out, since it cannot be sent."""
+    cut = [Row(0, {}, {}, 7, True), Row(1, {}, {}, 7)]
+    others = [Row(3, {}, {}, 8, True), Row(4, {}, {}, 8)]
+    assert [cut, others] == list(whole_sequences([*cut, *others]))
