@@ -57,7 +57,7 @@ def _polars_values(series: Any) -> list[Any]:
     if not series.dtype.is_nested():
         values: list[Any] = series.to_list()
         return values
-    if _is_array(series) and not series.null_count():
+    if type(series.dtype).__name__ == "Array" and not series.null_count():
         return list(series.to_numpy())
     if not hasattr(series.dtype, "inner"):
         return list(series.to_list())
@@ -68,8 +68,3 @@ def _array(series: Any) -> Any:
     """Return an element of a nested column: an array if its elements are numbers."""
     numeric = series.dtype.is_numeric() and not series.null_count()
     return series.to_numpy() if numeric else series.to_list()
-
-
-def _is_array(series: Any) -> bool:
-    """Whether all elements of a nested column have the same shape."""
-    return type(series.dtype).__name__ == "Array"

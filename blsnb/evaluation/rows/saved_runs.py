@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,8 @@ from blsnb.results.response import Response
 from blsnb.results.run import ImportedRun, Run
 from blsnb.trace.dropped import missing_values
 from blsnb.trace.excerpt import parts_of
-from blsnb.trace.files import run_file
 from blsnb.trace.spans import Span
 
-SUFFIX = run_file.SUFFIX
 LABELS = frozenset(("recorded", "recorded_error", "request_id", "correlation_id"))
 """Keys of a row of a run besides the inputs."""
 
@@ -50,15 +48,14 @@ def run_records(paths: Sequence[Path], model_name: str) -> Records:
                 if model_name in ("", run.model_name):
                     yield from requests.record(run)
         if model_name not in seen and (model_name or not seen):
-            raise ValueError(_no_run(model_name, seen))
+            listed = ", ".join(map(repr, seen)) or "no model"
+            raise ValueError(
+                f"the files have no run of the model {model_name!r}; they are of "
+                f"{listed}"
+            )
         requests.end()
 
     return Records(read, None, lambda: _digest(paths))
-
-
-def _no_run(model_name: str, seen: Iterable[str]) -> str:
-    listed = ", ".join(map(repr, seen)) or "no model"
-    return f"the files have no run of the model {model_name!r}; they are of {listed}"
 
 
 class RecordedRequests:

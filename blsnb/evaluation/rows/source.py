@@ -15,14 +15,10 @@ from blsnb.evaluation.rows.folder import folder_records
 from blsnb.evaluation.rows.frames import pandas_records, polars_records
 from blsnb.evaluation.rows.npz import npz_records
 from blsnb.evaluation.rows.records import Records
-from blsnb.evaluation.rows.saved_runs import (
-    LABELS,
-    SUFFIX,
-    RecordedRequests,
-    run_records,
-)
+from blsnb.evaluation.rows.saved_runs import LABELS, RecordedRequests, run_records
 from blsnb.evaluation.rows.sequences import with_flags
 from blsnb.results.run import Run
+from blsnb.trace.files.run_file import SUFFIX
 
 EXPECTED = (
     "an iterable of dicts such as {'INPUT': array, 'label': 3}, a DataFrame of pandas "
@@ -186,7 +182,7 @@ def _records(anything: Any, model_name: str) -> Records:
         read = _TABLES.get((kind.__module__.partition(".")[0], kind.__name__))
         if read is not None:
             return read(anything)
-    if _is_open_npz(anything):
+    if type(anything).__name__ == "NpzFile" and hasattr(anything, "zip"):
         return npz_records(Path(anything.zip.filename))
     if isinstance(anything, tuple) and len(anything) == 2 and callable(anything[1]):
         return folder_records(path_of(folder=anything[0]), anything[1])
@@ -198,10 +194,6 @@ def _records(anything: Any, model_name: str) -> Records:
     if isinstance(anything, bytes) or not isinstance(anything, Iterable):
         refuse("rows", anything, EXPECTED)
     return _iterable_records(anything, model_name)
-
-
-def _is_open_npz(anything: Any) -> bool:
-    return type(anything).__name__ == "NpzFile" and hasattr(anything, "zip")
 
 
 def _file_records(path: Path, model_name: str) -> Records:

@@ -20,57 +20,40 @@ _APART_BYTES = 4096
 """Size from which a buffer is sent without being copied."""
 
 
-class Frames:
-    """Sends and receives messages over a connection.
+def send(connection: Connection[Any, Any], message: object) -> None:
+    """Send a message over one end of a pipe.
 
-    Parameters
-    ----------
-    connection
-        One end of a pipe; `close` closes it.
+    Raises
+    ------
+    OSError
+        The other end is closed.
+    Exception
+        A part of the message cannot be pickled; nothing was sent.
     """
+    payload, buffers = dumped(message)
+    sizes = [len(payload), *(each.nbytes for each in buffers)]
+    connection.send_bytes(np.array(sizes, np.int64).tobytes())
+    connection.send_bytes(payload)
+    for each in buffers:
+        connection.send_bytes(each)
 
-    def __init__(self, connection: Connection[Any, Any]) -> None:
-        self.connection = connection
 
-    def send(self, message: object) -> None:
-        """Send a message.
+def receive(connection: Connection[Any, Any]) -> Any:
+    """Wait for a message and return it; its arrays may be changed.
 
-        Raises
-        ------
-        OSError
-            The other end is closed.
-        Exception
-            A part of the message cannot be pickled; nothing was sent.
-        """
-        payload, buffers = dumped(message)
-        connection = self.connection
-        sizes = [len(payload), *(each.nbytes for each in buffers)]
-        connection.send_bytes(np.array(sizes, np.int64).tobytes())
-        connection.send_bytes(payload)
-        for each in buffers:
-            connection.send_bytes(each)
-
-    def receive(self) -> Any:
-        """Wait for a message and return it; its arrays may be changed.
-
-        Raises
-        ------
-        EOFError, OSError
-            The other end is closed, or its process has ended.
-        """
-        connection = self.connection
-        payload_size, *sizes = np.frombuffer(connection.recv_bytes(), np.int64).tolist()
-        payload = connection.recv_bytes(payload_size)
-        buffers = []
-        for size in sizes:
-            buffer = np.empty(size, np.uint8)
-            connection.recv_bytes_into(buffer.data)
-            buffers.append(buffer)
-        return pickle.loads(payload, buffers=buffers)
-
-    def close(self) -> None:
-        """Close this end."""
-        self.connection.close()
+    Raises
+    ------
+    EOFError, OSError
+        The other end is closed, or its process has ended.
+    """
+    payload_size, *sizes = np.frombuffer(connection.recv_bytes(), np.int64).tolist()
+    payload = connection.recv_bytes(payload_size)
+    buffers = []
+    for size in sizes:
+        buffer = np.empty(size, np.uint8)
+        connection.recv_bytes_into(buffer.data)
+        buffers.append(buffer)
+    return pickle.loads(payload, buffers=buffers)
 
 
 def dumped(message: object) -> tuple[bytes, list[memoryview]]:

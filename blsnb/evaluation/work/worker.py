@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from blsnb.errors import BlsnbError
-from blsnb.evaluation.work.frames import Frames
+from blsnb.evaluation.work.frames import receive, send
 from blsnb.evaluation.work.server_copy import CopiedServer, Opening
 
 OWNER_POLL_S = 1.0
@@ -38,8 +38,8 @@ class RowWorker:
     the process when the owner has ended: also while a model never returns.
     """
 
-    def __init__(self, frames: Frames, owner: int) -> None:
-        self._frames = frames
+    def __init__(self, connection: Connection[Any, Any], owner: int) -> None:
+        self._connection = connection
         self._owner = owner
         self._received: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._done = threading.Event()
@@ -49,12 +49,12 @@ class RowWorker:
         threading.Thread(target=self._read, name="blsnb owner", daemon=True).start()
         try:
             with self._opened(self._received.get()) as server:
-                self._frames.send(Ready())
+                send(self._connection, Ready())
                 while (chunk := self._received.get()) is not None:
-                    self._frames.send(server.run(chunk))
+                    send(self._connection, server.run(chunk))
         except Exception as error:
             with contextlib.suppress(OSError):
-                self._frames.send(Failed(f"{type(error).__name__}: {error}"))
+                send(self._connection, Failed(f"{type(error).__name__}: {error}"))
         finally:
             self._done.set()
 
@@ -71,8 +71,8 @@ class RowWorker:
     def _read(self) -> None:
         with contextlib.suppress(EOFError, OSError):
             while self._owner_runs():
-                if self._frames.connection.poll(OWNER_POLL_S):
-                    self._received.put(self._frames.receive())
+                if self._connection.poll(OWNER_POLL_S):
+                    self._received.put(receive(self._connection))
         # Drop the chunks that were not begun, and end the work.
         with contextlib.suppress(queue.Empty):
             while True:
@@ -100,8 +100,5 @@ def main(descriptor: int, owner: int) -> None:
     # Its owner decides when an evaluation is interrupted.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.set_inheritable(descriptor, False)
-    frames = Frames(Connection(descriptor))
-    try:
-        RowWorker(frames, owner).run()
-    finally:
-        frames.close()
+    with Connection(descriptor) as connection:
+        RowWorker(connection, owner).run()

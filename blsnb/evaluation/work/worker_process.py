@@ -15,7 +15,7 @@ from typing import Any
 
 from blsnb.errors import BlsnbError
 from blsnb.evaluation.plain import Chunk, RowResult
-from blsnb.evaluation.work.frames import Frames
+from blsnb.evaluation.work.frames import receive, send
 from blsnb.evaluation.work.server_copy import Opening
 from blsnb.evaluation.work.worker import Failed, Ready
 from blsnb.files.interrupts import uninterrupted
@@ -43,7 +43,8 @@ class WorkerProcess:
     """
 
     _process: subprocess.Popen[bytes]
-    _frames: Frames
+    connection: Connection[Any, Any]
+    """To wait for a message or for the end of the process."""
 
     def __init__(self, opening: Opening) -> None:
         self._creator = Creator()
@@ -53,7 +54,7 @@ class WorkerProcess:
         try:
             # An interrupt must not lose a process that was just started.
             uninterrupted(self._start)
-            self._frames.send(opening)
+            send(self.connection, opening)
         except BaseException:
             self.kill()
             raise
@@ -62,8 +63,7 @@ class WorkerProcess:
         return f"<WorkerProcess: pid {self._process.pid}>"
 
     def _start(self) -> None:
-        ours, theirs = Pipe()
-        self._frames = Frames(ours)
+        self.connection, theirs = Pipe()
         try:
             self._process = subprocess.Popen(
                 [
@@ -93,11 +93,6 @@ class WorkerProcess:
     def _has_ended(self) -> bool:
         return self._process.poll() is not None
 
-    @property
-    def connection(self) -> Connection[Any, Any]:
-        """The connection, to wait for a message or for the end of the process."""
-        return self._frames.connection
-
     def send(self, chunk: Chunk) -> None:
         """Send a chunk.
 
@@ -109,7 +104,7 @@ class WorkerProcess:
             A row cannot be pickled; nothing was sent.
         """
         try:
-            self._frames.send(chunk)
+            send(self.connection, chunk)
         except OSError as error:
             raise WorkerEnded from error
 
@@ -129,7 +124,7 @@ class WorkerProcess:
                 raise EOFError
             if not self._arrived:
                 # An interrupt must lose neither a message nor a part of it.
-                uninterrupted(lambda: self._arrived.append(self._frames.receive()))
+                uninterrupted(lambda: self._arrived.append(receive(self.connection)))
         except (EOFError, OSError) as error:
             raise WorkerEnded from error
         message = self._arrived.pop()
@@ -152,7 +147,7 @@ class WorkerProcess:
     def leave(self) -> None:
         """Close the connection: the worker ends after its current chunk."""
         if self._creator.is_current_process:
-            self._frames.close()
+            self.connection.close()
 
     def close(self, deadline: float) -> None:
         """Let the worker finalize its models until a time, then kill it."""
@@ -169,8 +164,8 @@ class WorkerProcess:
         """Kill the worker and the processes of its models; safe to repeat."""
         if not self._creator.is_current_process:
             return
-        if hasattr(self, "_frames"):
-            self._frames.close()
+        if hasattr(self, "connection"):
+            self.connection.close()
         if hasattr(self, "_process"):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.evaluation.work.frames import Frames
+from blsnb.evaluation.work.frames import receive, send
 
 SHAPES = st.sampled_from([(0,), (1,), (), (3, 5), (40, 60), (2, 0, 3)])
 DTYPES = st.sampled_from(["f4", "i8", "bool", "f2", "u1", "object"])
@@ -19,10 +19,10 @@ DTYPES = st.sampled_from(["f4", "i8", "bool", "f2", "u1", "object"])
 
 def sent(message: object) -> Any:
     """Send a message through a pipe and return what arrives."""
-    ours, theirs = map(Frames, Pipe())
-    sender = threading.Thread(target=ours.send, args=(message,))
+    ours, theirs = Pipe()
+    sender = threading.Thread(target=send, args=(ours, message))
     sender.start()
-    found = theirs.receive()
+    found = receive(theirs)
     sender.join()
     ours.close()
     theirs.close()
@@ -44,19 +44,19 @@ def test_arrays_arrive_equal_and_writable(
 
 def test_a_message_that_cannot_be_pickled_leaves_the_connection_usable() -> None:
     """Nothing of a refused message is sent."""
-    ours, theirs = map(Frames, Pipe())
+    ours, theirs = Pipe()
     with pytest.raises(Exception, match="pickle"):
-        ours.send([np.zeros(10_000), lambda: 0])
-    ours.send("next")
-    assert theirs.receive() == "next"
+        send(ours, [np.zeros(10_000), lambda: 0])
+    send(ours, "next")
+    assert receive(theirs) == "next"
     ours.close()
     theirs.close()
 
 
 def test_a_closed_end_is_an_end_of_file() -> None:
     """The receiver learns that no message will come."""
-    ours, theirs = map(Frames, Pipe())
+    ours, theirs = Pipe()
     ours.close()
     with pytest.raises(EOFError):
-        theirs.receive()
+        receive(theirs)
     theirs.close()
