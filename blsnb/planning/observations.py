@@ -94,7 +94,7 @@ def observe(
         )
         observed.durations_ns.append(end_ns - start_ns)
         observed.overheads_ns.extend(
-            _overhead_ns(trace, span) for trace, span in members
+            overhead_ns(trace, span) for trace, span in members
         )
     return dict(found)
 
@@ -134,10 +134,10 @@ def _executions(
 
 
 def _start_ns(members: list[tuple[Trace, Span]]) -> int:
-    return min(_times_ns(trace, span)[0] for trace, span in members)
+    return min(times_ns(trace, span)[0] for trace, span in members)
 
 
-def _times_ns(trace: Trace, span: Span) -> tuple[int, int]:
+def times_ns(trace: Trace, span: Span) -> tuple[int, int]:
     """Return when the execution of a request began, and when its last response was."""
     if trace.models[span.model].is_ensemble:
         return span.request_start_ns, span.request_end_ns
@@ -151,14 +151,14 @@ def _is_stream(span: Span) -> bool:
 
 
 def _end_ns(members: list[tuple[Trace, Span]]) -> int:
-    return max(_times_ns(trace, span)[1] for trace, span in members)
+    return max(times_ns(trace, span)[1] for trace, span in members)
 
 
 def _calls(members: list[tuple[Trace, Span]], configs: Configs) -> list[ObservedCall]:
     return [
         _call(trace, span, child, configs)
         for trace, span in members
-        for child in _children(trace, span)
+        for child in children(trace, span)
     ]
 
 
@@ -195,13 +195,16 @@ def _sent(trace: Trace, span: Span) -> list[Event]:
     return found
 
 
-def _children(trace: Trace, span: Span) -> list[Span]:
-    children = [trace.spans[row] for row in trace.children[span.index]]
-    return [child for child in children if trace.models[child.model].kind != "span"]
+def children(trace: Trace, span: Span) -> list[Span]:
+    """Return the calls of models that a request led to."""
+    found = [trace.spans[row] for row in trace.children[span.index]]
+    return [child for child in found if trace.models[child.model].kind != "span"]
 
 
-def _overhead_ns(trace: Trace, span: Span) -> int:
+def overhead_ns(trace: Trace, span: Span) -> int:
     """Return the time of a request outside of its queue and its execution."""
-    start_ns, end_ns = _times_ns(trace, span)
+    if trace.models[span.model].is_ensemble:
+        return 0
+    start_ns, end_ns = times_ns(trace, span)
     before_ns = (span.queue_start_ns or start_ns) - span.request_start_ns
     return max(0, before_ns) + max(0, span.request_end_ns - end_ns)

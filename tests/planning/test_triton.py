@@ -16,7 +16,7 @@ from blsnb.planning.triton.calibrate import observed_model
 from blsnb.planning.triton.phases import Computing, Phase, computing
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
 from blsnb.planning.triton.real_world import copy_traced
-from blsnb.planning.triton.served import Executions, executions, served
+from blsnb.planning.triton.served import Executions, executions
 from blsnb.trace.triton.trace_file import read_traces
 
 from .configs import MS, computes, config, waits
@@ -58,7 +58,7 @@ def traced(folder, *requests):
 
     file = folder / "trace.json"
     file.write_text(json.dumps([event for each in requests for event in each]))
-    return executions(served(read_traces(file)), {})
+    return executions(read_traces(file), {})
 
 
 def test_an_execution_has_the_calls_that_it_made(tmp_path):

@@ -20,7 +20,7 @@ from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.slowness_meter import UNKNOWN, Costs, metered
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
-from blsnb.planning.triton.served import Executions, executions, served
+from blsnb.planning.triton.served import Executions, executions
 from blsnb.trace.spans import Trace
 
 _MAX_REQUESTS = 100_000
@@ -175,7 +175,7 @@ def executed(
     inside = [
         trace for trace in traces if phase.from_ns <= trace.start_ns <= phase.until_ns
     ]
-    return executions(served(inside), sizes)
+    return executions(inside, sizes)
 
 
 class Computing(NamedTuple):

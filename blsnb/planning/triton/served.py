@@ -1,86 +1,14 @@
-"""Requests as a real server traced them, and the executions that they shared."""
+"""Executions in the traces of a real server."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from blsnb.planning.observations import children, overhead_ns, times_ns
 from blsnb.planning.simulation.behaviour import Behaviour, behaviour
 from blsnb.trace.spans import Span, Trace
-
-
-@dataclass(slots=True, eq=False)
-class ServedRequest:
-    """A traced request of a client or of a model.
-
-    Parameters
-    ----------
-    start_ns, end_ns
-        When the server received the request, and when it had ended.
-    queue_ns
-        When it entered its queue.
-    from_ns, until_ns
-        Its execution; for an ensemble the whole request.
-    output_ns
-        When its response was ready: the next step of an ensemble may begin before the
-        request has ended.
-    """
-
-    model: str
-    is_ensemble: bool
-    start_ns: int
-    queue_ns: int
-    from_ns: int
-    until_ns: int
-    end_ns: int
-    output_ns: int
-    calls: list[ServedRequest] = field(default_factory=list)
-
-    @property
-    def overhead_ns(self) -> int:
-        """Time outside of its queue and its execution."""
-        if self.is_ensemble:
-            return 0
-        return max(0, self.queue_ns - self.start_ns) + max(
-            0, self.end_ns - self.until_ns
-        )
-
-
-def served(traces: Iterable[Trace]) -> list[ServedRequest]:
-    """Return the requests of traces in the order of their starts, with their calls."""
-    found: list[ServedRequest] = []
-    for trace in traces:
-        requests = [_request(trace, span) for span in trace.spans]
-        for span, request in zip(trace.spans, requests, strict=True):
-            caller = requests[span.parent] if span.parent >= 0 else None
-            if caller is not None and request is not None:
-                caller.calls.append(request)
-        found += [each for each in requests if each is not None]
-    return sorted(found, key=lambda each: each.start_ns)
-
-
-def _request(trace: Trace, span: Span) -> ServedRequest | None:
-    model = trace.models[span.model]
-    start_ns, end_ns = span.request_start_ns, span.request_end_ns
-    if span.error or not end_ns:
-        return None
-    if model.is_ensemble:
-        times = start_ns, start_ns, start_ns, end_ns, end_ns, end_ns
-        return ServedRequest(model.name, True, *times)
-    if not span.compute_end_ns:
-        return None
-    return ServedRequest(
-        model.name,
-        False,
-        start_ns,
-        span.queue_start_ns or start_ns,
-        span.compute_start_ns,
-        span.compute_end_ns,
-        end_ns,
-        span.compute_output_start_ns or end_ns,
-    )
 
 
 class Executions(NamedTuple):
@@ -102,7 +30,7 @@ class Executions(NamedTuple):
 
 
 def executions(
-    requests: Iterable[ServedRequest], sizes: Mapping[str, int]
+    traces: Iterable[Trace], sizes: Mapping[str, int]
 ) -> dict[str, Executions]:
     """Return the executions by model.
 
@@ -114,34 +42,66 @@ def executions(
     sizes
         Batch size of each request, by model; 1 for others.
     """
-    together: defaultdict[tuple[str, int, int], list[ServedRequest]] = defaultdict(list)
-    for number, request in enumerate(requests):
-        own = number if request.is_ensemble else -1
-        together[request.model, request.from_ns, own].append(request)
     found: defaultdict[str, Executions] = defaultdict(lambda: Executions([], [], []))
     for (name, from_ns, _), members in sorted(
-        together.items(), key=lambda each: each[0][1]
+        _together(traces).items(), key=lambda each: each[0][1]
     ):
         calls = [
-            (call.start_ns, _end_ns(member, call), call.model, sizes.get(call.model, 1))
-            for member in members
-            for call in member.calls
+            _call(trace, span, call, sizes)
+            for trace, span in members
+            for call in children(trace, span)
+            if _is_whole(trace, call)
         ]
-        until_ns = max(each.until_ns for each in members)
+        until_ns = max(times_ns(*each)[1] for each in members)
         size = len(members) * sizes.get(name, 1)
         executed = found[name]
         executed.behaviours.append(behaviour(from_ns, until_ns, calls, size, 0.0))
-        executed.overheads_ns.extend(each.overhead_ns for each in members)
-        executed.waits_ns.append(from_ns - min(each.queue_ns for each in members))
+        executed.overheads_ns.extend(overhead_ns(*each) for each in members)
+        starts_ns = [
+            each.queue_start_ns or each.request_start_ns for _, each in members
+        ]
+        executed.waits_ns.append(from_ns - min(starts_ns))
     return dict(found)
 
 
-def _end_ns(caller: ServedRequest, call: ServedRequest) -> int:
-    """Return when a call is over for its caller."""
-    return _ready_ns(call) if caller.is_ensemble else call.end_ns
+def _together(
+    traces: Iterable[Trace],
+) -> dict[tuple[str, int, int], list[tuple[Trace, Span]]]:
+    """Return the requests of each execution, in the order of their starts."""
+    requests = [
+        (trace, span)
+        for trace in traces
+        for span in trace.spans
+        if _is_whole(trace, span)
+    ]
+    found: defaultdict[tuple[str, int, int], list[tuple[Trace, Span]]]
+    found = defaultdict(list)
+    for trace, span in sorted(requests, key=lambda each: each[1].request_start_ns):
+        model = trace.models[span.model]
+        # An ensemble has no executions: each of its requests counts as one.
+        own = id(span) if model.is_ensemble else -1
+        found[model.name, times_ns(trace, span)[0], own].append((trace, span))
+    return found
 
 
-def _ready_ns(request: ServedRequest) -> int:
-    if request.is_ensemble and request.calls:
-        return max(map(_ready_ns, request.calls))
-    return request.output_ns
+def _is_whole(trace: Trace, span: Span) -> bool:
+    """Whether a request was executed and has ended."""
+    is_executed = trace.models[span.model].is_ensemble or span.compute_end_ns
+    return bool(is_executed and span.request_end_ns and not span.error)
+
+
+def _call(
+    trace: Trace, caller: Span, call: Span, sizes: Mapping[str, int]
+) -> tuple[int, int, str, int]:
+    name, end_ns = trace.models[call.model].name, call.request_end_ns
+    if trace.models[caller.model].is_ensemble:
+        # The next step may begin before the request of the last one has ended.
+        end_ns = _ready_ns(trace, call)
+    return call.request_start_ns, end_ns, name, sizes.get(name, 1)
+
+
+def _ready_ns(trace: Trace, span: Span) -> int:
+    calls = [call for call in children(trace, span) if _is_whole(trace, call)]
+    if trace.models[span.model].is_ensemble and calls:
+        return max(_ready_ns(trace, call) for call in calls)
+    return span.compute_output_start_ns or span.request_end_ns
