@@ -12,6 +12,7 @@ from blsnb.model.rules.instances import check_count
 from blsnb.model.text import json_form
 from blsnb.model.text import text_format as text
 from blsnb.model.text.schema import data_type_name, new_message, schema
+from blsnb.pb_utils.compiled.json_text import text_of
 from blsnb.pb_utils.compiled.releases import NEWEST, Release, has
 from blsnb.printable import counted, printable
 from blsnb.tensors.dtypes import BY_DATA_TYPE, Shape
@@ -183,9 +184,9 @@ class ModelConfig:
         """Return the text of an equal ``config.pbtxt``."""
         return text.print_message(self._message)
 
-    def to_json(self, release: Release = NEWEST) -> str:
+    def to_json(self) -> str:
         """Return the JSON text that ``initialize(args)`` receives."""
-        return json_form.to_text(self.to_dict(release))
+        return text_of(self.to_dict())
 
     def to_dict(self, release: Release = NEWEST) -> dict[str, Any]:
         """Return the JSON form as a new dict, with the fields of a release."""

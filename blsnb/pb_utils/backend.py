@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
 from blsnb.pb_utils.compiled.errors import TritonModelException
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
@@ -116,61 +116,34 @@ class Reply(Protocol):
         """Return the value that makes a BLS request a child of this request."""
 
 
+def _refused(text: str) -> Callable[..., Any]:
+    """Return a method that refuses every call."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise TritonModelException(text)
+
+    return refuse
+
+
 class UnboundBackend:
     """The backend of code without an instance: a notebook, a script, a test."""
 
     runtime: Runtime = NumpyRuntime()
+    exec = exec_decoupled = async_exec = _refused(BLS_OUTSIDE_EXECUTE)
+    is_model_ready = _refused("is_model_ready() is for models only")
+    load_model = _refused("load_model() is for models only")
+    unload_model = _refused("unload_model() is for models only")
+    metric_family = _refused("MetricFamily() is for models only")
+    model_dir = _refused("get_model_dir() is for models only")
 
-    def exec(self, message: RequestMessage) -> ResponseMessage:
-        """Refuse the call."""
-        raise TritonModelException(BLS_OUTSIDE_EXECUTE)
+    def note(self, *_: Any, **__: Any) -> None:
+        """Do nothing: no model has a call or a log."""
 
-    def exec_decoupled(self, message: RequestMessage) -> Responses:
-        """Refuse the call."""
-        raise TritonModelException(BLS_OUTSIDE_EXECUTE)
-
-    def async_exec(
-        self, message: RequestMessage, convert: Any, decoupled: bool
-    ) -> asyncio.Future[Any]:
-        """Refuse the call."""
-        raise TritonModelException(BLS_OUTSIDE_EXECUTE)
-
-    def note_error(self, response: Any, model_name: str) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
-        """Do nothing."""
-
-    def log(self, level: str, text: str, place: tuple[str, int] | None = None) -> None:
-        """Do nothing: there is no model to log for."""
-
-    def is_model_ready(self, name: str, version: str) -> bool:
-        """Refuse the call."""
-        raise _models_only("is_model_ready")
-
-    def load_model(self, name: str, config: str, files: dict[str, bytes]) -> None:
-        """Refuse the call."""
-        raise _models_only("load_model")
-
-    def unload_model(self, name: str, unload_dependents: bool) -> None:
-        """Refuse the call."""
-        raise _models_only("unload_model")
-
-    def metric_family(self, name: str, description: str, kind: str) -> SampleFamily:
-        """Refuse the call."""
-        raise _models_only("MetricFamily")
+    note_error = log = note
 
     def refusal_text(self, text: str) -> str:
         """Return the text unchanged."""
         return text
-
-    def model_dir(self) -> str:
-        """Refuse the call."""
-        raise _models_only("get_model_dir")
-
-
-def _models_only(function: str) -> TritonModelException:
-    return TritonModelException(f"{function}() is for models only")
 
 
 class CurrentBackend:

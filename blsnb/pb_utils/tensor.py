@@ -198,7 +198,7 @@ class Tensor(Compiled):
 
         if self._device != HOST:
             return dlpack.labelled(self._device_memory().capsule(), self._dtype)
-        return dlpack.export_capsule(self._memory(), self._dtype)
+        return dlpack.labelled(self._memory().__dlpack__(), self._dtype)
 
     def _device_memory(self) -> Memory:
         """Return elements on a device that a consumer may write."""

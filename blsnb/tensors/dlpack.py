@@ -122,7 +122,7 @@ def is_on_cuda(producer: Any) -> bool:
         The value is not a producer, or its device is of another kind.
     """
     if is_capsule(producer):
-        return device_of(producer)[0] == CUDA
+        return bool(_tensor(producer).device.type == CUDA)
     if not (hasattr(producer, "__dlpack__") and hasattr(producer, "__dlpack_device__")):
         raise DLPackError(_NO_DLPACK)
     kind = int(producer.__dlpack_device__()[0])
@@ -138,12 +138,6 @@ def capsule_of(producer: Any) -> Any:
 
 def _tensor(capsule: Any) -> _DLTensor:
     return _DLTensor.from_address(_pointer(capsule, b"dltensor"))
-
-
-def device_of(capsule: Any) -> tuple[int, int]:
-    """Return kind and number of the device of a capsule's memory."""
-    device = _tensor(capsule).device
-    return device.type, device.id
 
 
 def describe(capsule: Any) -> Described:
@@ -214,17 +208,6 @@ def _is_c_order(described: _DLTensor) -> bool:
             return False
         expected *= shape[axis]
     return True
-
-
-def export_capsule(array: np.ndarray[Any, Any], dtype: DType) -> Any:
-    """Return a capsule of a writable array's memory, without a copy.
-
-    Parameters
-    ----------
-    array
-        The elements; for BF16 the uint16 of their bits.
-    """
-    return labelled(array.__dlpack__(), dtype)
 
 
 def labelled(capsule: Any, dtype: DType) -> Any:

@@ -98,7 +98,7 @@ def test_a_calling_model_receives_a_tensor_as_it_was_sent(server):
     def make(array: Array, dtype: DType):
         if dtype is BF16:
             bits = np.ascontiguousarray(array).view(np.uint16).copy()
-            capsule = dlpack.export_capsule(bits.reshape(array.shape), BF16)
+            capsule = dlpack.labelled(bits.reshape(array.shape).__dlpack__(), BF16)
             return lambda pb_utils: [pb_utils.Tensor.from_dlpack("X", capsule)]
         return lambda pb_utils: [pb_utils.Tensor("X", array)]
 

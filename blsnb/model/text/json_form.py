@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
 
-from blsnb.pb_utils.compiled.json_text import text_of
-
 # Triton converts every other 64-bit integer back to a JSON number
 # (core: src/model_config_utils.cc, ModelConfigToJson).
 _WRITTEN_AS_TEXT = frozenset(
@@ -61,11 +59,6 @@ def to_dict(message: Any) -> dict[str, Any]:
         for field in sorted(message.DESCRIPTOR.fields, key=_is_scalar_choice)
         if not field.has_presence or message.HasField(field.name)
     }
-
-
-def to_text(tree: Mapping[str, Any]) -> str:
-    """Return JSON as compact text, as in ``args["model_config"]``."""
-    return text_of(tree)
 
 
 def read(document: str | Mapping[str, Any], message: Any) -> None:

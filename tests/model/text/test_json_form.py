@@ -12,6 +12,7 @@ from blsnb.model.normalization import normalise
 from blsnb.model.rules.dependencies import Composing, validate_ensemble
 from blsnb.model.text.json_form import _is_map
 from blsnb.model.text.schema import schema
+from blsnb.pb_utils.compiled.json_text import text_of
 from blsnb.release import OLDEST
 
 from ..accepted import ACCEPTED
@@ -241,7 +242,7 @@ def test_an_ensemble_is_printed_as_by_a_real_server() -> None:
     config = normalise(parse_pbtxt(ensemble(step())), model_name="m")
     loaded = validate_ensemble(config, {"c": Composing({1: parse_pbtxt(IO)})})
 
-    assert ENSEMBLE == loaded.to_json(OLDEST)
+    assert ENSEMBLE == text_of(loaded.to_dict(OLDEST))
 
 
 def test_a_newer_release_has_newer_fields() -> None:
