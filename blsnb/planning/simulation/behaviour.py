@@ -90,29 +90,19 @@ class Behaviour(NamedTuple):
         is left than it computes, all becomes shorter.
         """
         own_ns = self.own_ns
-        if ns > 0 and own_ns:
-            return self._waiting_more(ns / own_ns)
         waiting_ns = own_ns - self.computing_ns
-        if waiting_ns and waiting_ns + ns >= 0:
-            return self._waiting(1 + ns / waiting_ns)
-        factor = 1 + ns / own_ns if own_ns else 0.0
-        return self.scaled(max(0.0, factor), self.size)
-
-    def _waiting_more(self, share: float) -> Behaviour:
-        """Return the execution with this share of each step as more waiting."""
+        if ns > 0 and own_ns:
+            more = [step.computing_ns + step.waiting_ns for step in self.steps]
+            share = ns / own_ns
+        elif waiting_ns and waiting_ns + ns >= 0:
+            more = [step.waiting_ns for step in self.steps]
+            share = ns / waiting_ns
+        else:
+            factor = 1 + ns / own_ns if own_ns else 0.0
+            return self.scaled(max(0.0, factor), self.size)
         steps = (
-            step._replace(
-                waiting_ns=step.waiting_ns
-                + round((step.computing_ns + step.waiting_ns) * share)
-            )
-            for step in self.steps
-        )
-        return Behaviour(self.size, tuple(steps))
-
-    def _waiting(self, factor: float) -> Behaviour:
-        steps = (
-            step._replace(waiting_ns=round(step.waiting_ns * factor))
-            for step in self.steps
+            step._replace(waiting_ns=step.waiting_ns + round(each * share))
+            for step, each in zip(self.steps, more, strict=True)
         )
         return Behaviour(self.size, tuple(steps))
 
@@ -161,17 +151,14 @@ def behaviour(
     end_ns: int,
     calls: Sequence[ObservedCall | tuple[int, int, str, int]],
     size: int = 1,
-    computing_share: float = 1.0,
     others: Sequence[Event] = (),
 ) -> Behaviour:
-    """Return an observed execution.
+    """Return an observed execution, all of whose own work counts as computing.
 
     Parameters
     ----------
     start_ns, end_ns
         When it began and ended.
-    computing_share
-        Part of its own work that needs a processor.
     others
         Its responses, and its return before the end.
     """
@@ -183,14 +170,12 @@ def behaviour(
     # Own work is what lies between events, less what it waits for.
     for event in [*events, Event(end_ns)]:
         after, reads, ready_ns = waits.until(event.at_ns)
-        own_ns = max(0, event.at_ns - max(start_ns, ready_ns))
-        computing_ns = round(own_ns * computing_share)
         called = event.call or ObservedCall(0, 0, "")
         steps.append(
             Step(
                 after,
-                computing_ns,
-                own_ns - computing_ns,
+                max(0, event.at_ns - max(start_ns, ready_ns)),
+                0,
                 called.model,
                 called.size,
                 called.fields,

@@ -129,10 +129,9 @@ class Station(ABC):
     def held_ns(self) -> dict[Resource, int]:
         """Return, by resource, the time of executions times what they need of it."""
         held: dict[Resource, int] = {}
-        if self._admission is None:
-            return held
-        busy = zip(self._admission.needs, self.busy_by_instance_ns, strict=True)
-        for needs, busy_ns in busy:
+        # An ensemble has neither instances nor an admission.
+        every = self._admission.needs if self._admission is not None else ()
+        for needs, busy_ns in zip(every, self.busy_by_instance_ns, strict=True):
             for resource, count in needs.resources.items():
                 held[resource] = held.get(resource, 0) + count * busy_ns
         return held

@@ -55,7 +55,8 @@ def executions(
         until_ns = max(times_ns(*each)[1] for each in members)
         size = len(members) * sizes.get(name, 1)
         executed = found[name]
-        executed.behaviours.append(behaviour(from_ns, until_ns, calls, size, 0.0))
+        whole = behaviour(from_ns, until_ns, calls, size).with_computing(0)
+        executed.behaviours.append(whole)
         executed.overheads_ns.extend(overhead_ns(*each) for each in members)
         starts_ns = [
             each.queue_start_ns or each.request_start_ns for _, each in members
