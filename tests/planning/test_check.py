@@ -15,6 +15,8 @@ from cells import CONFIG, DOUBLE
 from blsnb.benchmark.level import Sample
 from blsnb.benchmark.samples import NOTHING, row_of
 from blsnb.errors import BlsnbError, TritonServerError
+from blsnb.parts.requests import client_request
+from blsnb.parts.server_parts import parts_of
 from blsnb.planning.calibration import (
     HERE,
     TRITON,
@@ -24,6 +26,7 @@ from blsnb.planning.calibration import (
 )
 from blsnb.planning.options import options
 from blsnb.planning.plans.check import Check, Checked
+from blsnb.planning.plans.planned_world import OwnWorld
 from blsnb.planning.plans.planner import planned
 
 from .configs import MS, config, waits
@@ -271,6 +274,30 @@ def test_a_plan_here_is_checked_on_a_server_of_its_own(server):
     assert HERE == check.plan.calibration.world
     assert [0] == [row.failed for each in check.checked for row in each.rows]
     assert before == server.config("double")
+
+
+def test_a_check_runs_the_configuration_of_its_plan(server):
+    """Its server has it; a model that is no longer served is named."""
+    server.define("double", DOUBLE, config=CONFIG)
+    read = []
+
+    @contextmanager
+    def opened(repository):
+        read.append((repository / "double" / "config.pbtxt").read_text())
+        yield server
+
+    request = client_request("double", X, {}, "plan")
+    world = OwnWorld(parts_of(server), request, opened)
+
+    with world.sender({"double": "changed"}) as sender:
+        assert request == sender.request
+    assert ["changed"] == read
+    with (
+        pytest.raises(BlsnbError, match="model 'other' is no longer served"),
+        world.sender({"other": "changed"}),
+    ):
+        pass
+    assert ["changed"] == read
 
 
 def test_a_calibration_is_used_again(server):

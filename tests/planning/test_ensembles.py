@@ -6,8 +6,9 @@ import pytest
 
 from blsnb.errors import BlsnbError
 from blsnb.planning.simulation.behaviour import Behaviour, Step
-from blsnb.planning.simulation.loads import Mix, open_loop
+from blsnb.planning.simulation.loads import Kind, Mix, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
+from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, RequestFields
 
 from .configs import MS, computes, config, ensemble, model, tensors, waits
 
@@ -105,6 +106,19 @@ def test_the_batch_of_an_ensemble_is_that_of_its_steps():
     latencies(models, "e", [0], size=3)
 
     assert {"a": 3} == drawn
+
+
+@pytest.mark.parametrize("flags", [SEQUENCE_START, SEQUENCE_END, 0])
+def test_a_step_has_the_sequence_of_its_ensemble(flags):
+    """It begins and ends with it."""
+    fields = RequestFields(correlation_id=5, flags=flags)
+    models = {
+        "e": ensemble("e", {"a": ("X", "Y")}, XY),
+        "a": model("a", waits(1), more=XY),
+    }
+    [request], _ = requests(models, "e", [0], kinds=(Kind(1.0, fields),))
+
+    assert [fields] == [each.fields for each in request.children]
 
 
 def test_an_error_of_a_step_ends_the_request():

@@ -6,7 +6,9 @@ import pytest
 
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration
 from blsnb.planning.judgement import CORES, Judgement, ModelUse, judge
+from blsnb.planning.simulation.loads import Kind, Mix
 from blsnb.planning.simulation.simulation import Frontend
+from blsnb.request_fields import RequestFields
 
 from .configs import config, waits
 
@@ -94,3 +96,15 @@ def test_a_simulated_load_has_the_use_of_every_part():
     assert 0.0 == load.refused_share
     assert judge(found, None, 50.0, 2000)[:8] == load[:8]
     assert judge(found, None, 50.0, 2000, cores=8.0).cores_use < load.cores_use
+
+
+def test_each_priority_of_a_load_has_its_latencies():
+    """There are two of them; the first one waits less."""
+    more = "dynamic_batching { priority_levels: 2 default_priority_level: 2 }"
+    models = {"m": CalibratedModel(config("m", more=more), {1: [waits(10)]})}
+    kinds = tuple(Kind(0.5, RequestFields(priority=each)) for each in (1, 2))
+    found = Calibration("m", TRITON, models, 4.0, mix=Mix(kinds))
+    by_priority = judge(found, None, 90.0, 500).by_priority
+
+    assert [1, 2] == list(by_priority)
+    assert by_priority[1][1] < by_priority[2][1]

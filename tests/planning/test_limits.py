@@ -15,7 +15,7 @@ from blsnb.planning.simulation.loads import Kind, Mix, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.request_fields import RequestFields
 
-from .configs import MS, config, model, quick_plan, waits
+from .configs import MS, config, ensemble, model, quick_plan, tensors, waits
 from .test_simulation import latencies, poisson_ms
 
 
@@ -191,6 +191,20 @@ def judged(found, rate, limits=None):
     calibration = Calibration("m", HERE, models, 8.0, rate_limits=limits)
     plan = quick_plan(calibration, None, rate)
     return judge(calibration, None, rate, 2_000), "\n".join(findings(plan))
+
+
+def test_an_ensemble_uses_the_resources_of_its_steps():
+    """It has no instances of its own."""
+    inputs = tensors(input="X", output="Y")
+    limited_step = limited("a", "R", more=inputs)
+    models = {
+        "e": ensemble("e", {"a": ("X", "Y")}, inputs),
+        "a": waiting(limited_step, 10),
+    }
+    simulation = Simulation(models, 8, rate_limits={"R": {None: 1}})
+    open_loop(simulation, "e", [0, 40 * MS])
+
+    assert {("R", 0): 0.4} == simulation.resource_uses()
 
 
 def test_a_plan_names_a_resource_that_holds_requests_back():

@@ -10,16 +10,17 @@ from blsnb.benchmark.level import Load, Sample
 from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import Executed
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.planning.calibration import CalibratedModel
 from blsnb.planning.machine_meter import least_disturbed
 from blsnb.planning.simulation.loads import Mix
-from blsnb.planning.triton import agreement, phases
+from blsnb.planning.triton import agreement, calibrate, phases
 from blsnb.planning.triton.calibrate import crowd_of
 from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import Loaded, Phase, arriving
 from blsnb.planning.triton.processes import ProcessorTimes
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START
 
-from .configs import config
+from .configs import config, waits
 
 
 class Counting:
@@ -172,3 +173,40 @@ def test_a_calibration_says_what_was_measured_again():
     again = remarks(calm, calm._replace(attempts=2))
     assert [True] == ["disturbed 1 of the 2 loads, which was" in each for each in again]
     assert "other processes used 25% of the processors" in remarks(calm, busy)[1]
+
+
+class LoadedFor:
+    """A server under load whose requests take 10 ms; 1,000 clients finish in 2 s."""
+
+    def __init__(self) -> None:
+        self.loads: list[object] = []
+
+    def closed(self, messages, clients, load):
+        """Note the number of clients."""
+        self.loads.append(clients)
+        return self._phase(1_000)
+
+    def opened(self, messages, arrivals):
+        """Note the rate."""
+        self.loads.append(arrivals.rate)
+        return self._phase(len(arrivals.times_ns))
+
+    def _phase(self, count):
+        executed = {"m": {1: Executed(count, count * 10_000_000)}}
+        return Phase(count, count, 1e7, None, 1_000_000_000, 3_000_000_000, executed)
+
+
+def test_requests_at_random_have_shares_of_the_rate_of_a_closed_loop(monkeypatch):
+    """The moderate load comes last, and the calibration knows all rates."""
+    loaded = LoadedFor()
+    monkeypatch.setattr(calibrate, "loaded_server", lambda *_: loaded)
+    root = config("m", 16)
+    message = RequestMessage("m", ())
+    load = Load(0.4, 1)
+    watched = Observation("m", {"m": root}, [message], {}, {"m": 1}, load, Mix(), None)
+    traced = TracedModels({"m": CalibratedModel(root, {1: [waits(10)]})}, {}, 0)
+    found = calibrate.observe_plain(Counting(), watched, traced)
+
+    assert [16, 150, 300] == loaded.loads
+    assert [500, 150, 300] == [each.measured_rate for each in found.reproductions]
+    assert "How much the models of this server compute is unknown" in str(found)

@@ -140,6 +140,15 @@ def test_processor_time_is_given_or_waiting():
     assert "all work of chain counts as waiting" in str(unknown)
 
 
+def test_calls_stand_for_executions_that_were_not_recorded():
+    """The calibration names the model, and no other."""
+    callers = [each for each in chains() if each.model_name == "chain"]
+    found = calibrate_recorded(Recording(callers), "chain", CONFIGS, {})
+
+    assert [5 * MS] * 3 == [each.own_ns for each in found.models["a"].by_size[1]][:3]
+    assert ["a"] == [n for n in CONFIGS if f"{n} has no recorded exe" in str(found)]
+
+
 def test_a_model_without_a_configuration_is_refused():
     """The text names it, and what to do."""
     with pytest.raises(BlsnbError, match=r"model 'a' was recorded.*import"):

@@ -7,13 +7,13 @@ from asserting import every, some
 
 import blsnb
 from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
-from blsnb.planning.options import options
+from blsnb.planning.options import Option, options
 from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.trace.events import CallFlag
 from blsnb.views.documents import document
 from blsnb.views.tree import tree
 
-from .configs import MS, config, quick_plan, waits
+from .configs import MS, config, ensemble, quick_plan, tensors, waits
 
 PARENT = Behaviour(1, (Step((), 0, MS, "a"), Step((), 0, 0, "a"), Step((0, 1), 0, MS)))
 BATCHING = "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 2000 }"
@@ -63,6 +63,23 @@ def test_a_simulated_run_says_so(plan, tmp_path):
         assert trace.is_simulated
         assert "simulated, not measured" in tree(trace)
         assert "simulated, not measured" in document.html(trace)
+
+
+def test_a_simulated_run_has_the_models_of_the_plan():
+    """With their backends and a version."""
+    inputs = tensors(input="X", output="Y")
+    whole = ensemble("e", {"a": ("X", "Y")}, inputs).config
+    models = {
+        "e": CalibratedModel(whole, {1: [Behaviour(1, (Step((), 0),))]}),
+        "a": CalibratedModel(config("a", more=inputs), {1: [waits(3)]}),
+    }
+    option = Option({}, {}, 1)
+    plan = quick_plan(Calibration("e", HERE, models, 8.0), option, 50.0)
+    found = plan.run(1).trace.models
+
+    assert [("e", 1, "ensemble"), ("a", 1, "python")] == [
+        (each.name, each.version, each.backend) for each in found
+    ]
 
 
 def test_a_measured_run_does_not_say_so(server):

@@ -15,7 +15,7 @@ from blsnb.planning.triton.agreement import frontend_of
 from blsnb.planning.triton.calibrate import observed_model
 from blsnb.planning.triton.phases import Computing, Phase, computing
 from blsnb.planning.triton.processes import ProcessorTimes, processor_times
-from blsnb.planning.triton.real_world import copy_traced
+from blsnb.planning.triton.real_world import _prepared, copy_traced
 from blsnb.planning.triton.served import Executions, executions
 from blsnb.trace.triton.trace_file import read_traces
 
@@ -182,6 +182,16 @@ def test_processor_time_lies_on_a_line_through_batch_sizes():
     assert [3 * MS, 10 * MS] == pytest.approx([found.of(1), found.of(8)])
 
 
+def test_batches_that_differ_by_one_request_have_a_line():
+    """Those that differ less say nothing of other sizes."""
+    line = [(phase(30 * MS), ran(10, 1)), (phase(40 * MS), ran(10, 2))]
+    mixed = {"m": Executions([waits(1, 1), *[waits(1, 2)] * 9], [], [])}
+    near = [line[0], (phase(39 * MS), mixed)]
+
+    assert 10 * MS == pytest.approx(computing("m", line).of(8))
+    assert round(3.45 * MS) == computing("m", near).of(8)
+
+
 def test_processor_time_of_one_batch_size_is_a_constant():
     """Nothing says what another one needs."""
     assert 3 * MS == computing("m", [(phase(30 * MS), ran(10, 1))]).of(8)
@@ -276,3 +286,17 @@ def test_a_traced_copy_keeps_all_files(tmp_path):
     assert "import TritonPythonModel as Original" in (copied / "model.py").read_text()
     assert b"w" == (copied / "weights").read_bytes()
     assert "source" == (version / "model.py").read_text()
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_real_server_has_the_configuration_of_a_plan(tmp_path, traced):
+    """In a copy of the models, if they pass their traces on."""
+    version = tmp_path / "models" / "a" / "1"
+    version.mkdir(parents=True)
+    (version / "model.py").write_text("source")
+    arguments = {"a": "changed"}, traced, tmp_path / "models", ["a"]
+    found = _prepared(tmp_path, *arguments)
+
+    assert tmp_path / ("traced" if traced else "models") == found
+    assert "changed" == (found / "a" / "config.pbtxt").read_text()
+    assert traced == (found / "a" / "1" / "model_with_its_trace.py").exists()
