@@ -14,7 +14,6 @@ from blsnb.benchmark.level import Load
 CONSTANT, POISSON, RECORDED = "constant", "poisson", "recorded"
 _MAX_RATE = 100_000
 """Maximum number of requests per second."""
-_NS = 1_000_000_000
 
 
 class Arrivals(NamedTuple):
@@ -35,8 +34,8 @@ class Arrivals(NamedTuple):
     window_s: float
 
 
-def arrivals_at(kind: str, rate: float, load: Load, seed: int) -> Arrivals:
-    """Return the times of a level with a rate.
+def arrivals_at(kind: str, rate: float, count: int, seed: int) -> Arrivals:
+    """Return the times of a number of requests at a rate.
 
     A Poisson process has as many requests as an even one: given their number, its
     times are independent and uniform. So the rate is exact.
@@ -46,13 +45,12 @@ def arrivals_at(kind: str, rate: float, load: Load, seed: int) -> Arrivals:
     kind
         ``"poisson"`` or ``"constant"``.
     """
-    count = max(1, min(load.requests, round(rate * load.duration_s)))
     window_s = count / rate
     if kind == CONSTANT:
         shares = np.arange(count) / count
     else:
         shares = np.sort(np.random.default_rng(seed).random(count))
-    return Arrivals(rate, (shares * window_s * _NS).astype(np.int64).tolist(), window_s)
+    return Arrivals(rate, (shares * window_s * 1e9).astype(np.int64).tolist(), window_s)
 
 
 def recorded_arrivals(times_s: Iterable[float], load: Load) -> Arrivals:
@@ -73,7 +71,7 @@ def recorded_arrivals(times_s: Iterable[float], load: Load) -> Arrivals:
         )
     # The last request also takes a mean interval.
     window_s = span_s * len(times) / (len(times) - 1)
-    offsets = ((times - times[0]) * _NS).astype(np.int64).tolist()
+    offsets = ((times - times[0]) * 1e9).astype(np.int64).tolist()
     return Arrivals(len(times) / window_s, offsets, window_s)
 
 
@@ -112,4 +110,4 @@ def open_levels(
                 f"rate={each if rates else rates!r} is not valid; expected requests "
                 f"per second, more than 0 and at most {_MAX_RATE:,}"
             )
-    return [arrivals_at(arrivals, float(each), load, seed) for each in rates]
+    return [arrivals_at(arrivals, float(r), load.count(r), seed) for r in rates]

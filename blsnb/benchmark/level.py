@@ -97,6 +97,10 @@ class Load:
                 f"{_MAX_REQUESTS}"
             )
 
+    def count(self, rate: float) -> int:
+        """Return the number of requests at a rate, at least one."""
+        return max(1, min(self.requests, round(rate * self.duration_s)))
+
 
 class Level:
     """One level of load: the requests in flight, and the measurements.

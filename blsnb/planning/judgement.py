@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 from blsnb.benchmark.arrivals import POISSON, arrivals_at
-from blsnb.benchmark.level import Load
 from blsnb.planning.calibration import Calibration
 from blsnb.planning.options import Option
 from blsnb.planning.simulation.loads import Simulated, open_loop
@@ -161,8 +160,8 @@ def simulate(
     simulation = calibration.simulation(configs, cores, seed)
     # One arrival is a whole sequence.
     length = calibration.mix.mean_length
-    load = Load(requests / rate, max(1, round(requests / length)))
-    times = arrivals_at(POISSON, rate / length, load, seed).times_ns
+    count = max(1, round(requests / length))
+    times = arrivals_at(POISSON, rate / length, count, seed).times_ns
     answers = open_loop(
         simulation, calibration.model_name, times, mix=calibration.mix, seed=seed
     )

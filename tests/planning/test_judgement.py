@@ -108,3 +108,13 @@ def test_each_priority_of_a_load_has_its_latencies():
 
     assert [1, 2] == list(by_priority)
     assert by_priority[1][1] < by_priority[2][1]
+
+
+def test_a_rare_request_is_simulated():
+    """One in a minute: the simulated time may be longer than a day."""
+    models = {"m": CalibratedModel(config("m"), {1: [waits(10)]})}
+    load = judge(Calibration("m", TRITON, models, 4.0), None, 1 / 60, 2_000)
+
+    assert load.is_held
+    assert 1 / 60 == pytest.approx(load.answered_rate, rel=0.02)
+    assert 10_000 == load.p99_us

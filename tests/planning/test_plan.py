@@ -434,6 +434,17 @@ def test_an_ensemble_is_observed_with_its_steps(server, few_requests):
     assert 1 == plan.best.option.cost
 
 
+def test_numbers_of_a_plan_may_be_those_of_numpy(server, few_requests):
+    """Or whole floats; the seed is the same number."""
+    server.define("double", DOUBLE, config=CONFIG)
+    load = {"rate": np.float32(20), "p99_ms": np.int64(10_000), "requests": 3.0}
+    plan = server.plan("double", X, seed=np.int64(7), cores=np.int8(2), **load)
+
+    assert [7, 2] == [plan.seed, plan.cores]
+    assert [5] == [len(plan.run(number).trace.roots) for number in (np.int64(5),)]
+    assert repr(plan.run(5.0)).split("ms", 1)[1] == ", 5 calls, 1 model>"
+
+
 @pytest.mark.parametrize("target", ["here", "triton"])
 @pytest.mark.parametrize(
     ("more", "what"),

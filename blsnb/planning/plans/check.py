@@ -166,10 +166,9 @@ def check(
     closed_row(sender, 1, _WARM_UP)
     checked, costs = list[Checked](), list[Costs]()
     for rate in _some(plan.rates):
+        count = Load(duration_s, _MAX_REQUESTS).count(rate)
         loads = [
-            arrivals_at(
-                POISSON, rate, Load(duration_s, _MAX_REQUESTS), plan.seed + number
-            )
+            arrivals_at(POISSON, rate, count, plan.seed + number)
             for number in range(measurements)
         ]
         p50_us, p99_us = predicted(plan, loads)

@@ -69,7 +69,9 @@ def plan(
     _check_positive(p99_ms=p99_ms, duration_s=duration_s)
     if cores is not None:
         _check_positive(cores=cores)
+        cores = float(cores)
     check_whole(seed=seed, requests=requests)
+    seed, requests = int(seed), int(requests)
     check_callable(progress=progress)
     given = {"instances": instances, "delay_us": delay_us, "batch": batch}
     choices = [_numbers(name, each) for name, each in given.items()]
@@ -90,8 +92,7 @@ def plan(
     )
     if priorities or sequence_lengths:
         found = replace(found, mix=mix._replace(size=found.mix.size))
-    limit_us = p99_ms * 1e3
-    made = planned(found, compared, rates, limit_us, cores, seed, report, live)
+    made = planned(found, compared, rates, p99_ms * 1e3, cores, seed, report, live)
     return replace(made, _world=world)
 
 

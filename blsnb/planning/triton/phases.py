@@ -155,7 +155,8 @@ class Loaded:
 
 def arriving(rate: float, duration_s: float) -> Arrivals:
     """Return the random arrivals of a phase."""
-    return arrivals_at(POISSON, rate, Load(duration_s, _MAX_REQUESTS), _SEED)
+    count = Load(duration_s, _MAX_REQUESTS).count(rate)
+    return arrivals_at(POISSON, rate, count, _SEED)
 
 
 def traces_of(server: RealServer, requests: int) -> Sequence[Trace]:
