@@ -283,6 +283,7 @@ def test_a_check_runs_the_configuration_of_its_plan(server):
 
     @contextmanager
     def opened(repository):
+        assert repository.parent.name.startswith("blsnb-check-")
         read.append((repository / "double" / "config.pbtxt").read_text())
         yield server
 

@@ -16,9 +16,10 @@ from blsnb.parity.triton.executed import Executed
 from blsnb.parity.triton.server_process import TritonServer
 from blsnb.planning.calibration import TRITON
 from blsnb.planning.observations import Observed
+from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.planning.triton.running_world import _model
 
-from .configs import MS, computes, config, waits
+from .configs import MS, computes, config, ensemble, tensors, waits
 from .test_check import ALONE, CALLER, RECORDED
 
 X = {"X": [[1.0]]}
@@ -158,6 +159,25 @@ def test_batch_sizes_have_the_means_of_the_server():
     assert [2] == found.sizes
     assert [9 * MS, 11 * MS] == [each.own_ns for each in found.by_size[2]]
     assert [0, 0] == [each.computing_ns for each in found.by_size[2]]
+
+
+CALLING = Behaviour(1, (Step((), 0, MS, "a"), Step((0,), 0, MS)))
+XY = tensors(input="X", output="Y")
+
+
+@pytest.mark.parametrize(
+    ("found", "seen"),
+    [
+        (config("m"), CALLING),
+        (ensemble("m", {"a": ("X", "Y")}, XY).config, waits(2)),
+    ],
+    ids=["caller", "ensemble"],
+)
+def test_what_calls_other_models_is_as_it_was_here(found, seen):
+    """The server counts the time of its calls as its own."""
+    counted = {1: Executed(4, 40 * MS)}
+
+    assert {1: [seen]} == _model(found, Observed([seen], [], []), counted).by_size
 
 
 def test_a_model_that_the_server_has_not_counted_is_as_it_was_here():

@@ -111,4 +111,4 @@ def _elsewhere(
         if place.executor is not None:
             return RowsInExecutor(place.executor, opening, place.workers)
         close = stack.pop_all().close
-        return RowsInProcesses(opening, place.workers or 1, close)
+        return RowsInProcesses(opening, int(place.workers or 1), close)

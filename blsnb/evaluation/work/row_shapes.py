@@ -91,8 +91,10 @@ class RowShapes:
         for row in rows:
             request = self.request(row)
             found = self._kind(request)
-            full = sum(each.sizes[0] for each in stack) + request.sizes[0] > self._most
-            if stack and (found != kind or full or len(stack) == self._batch):
+            full = len(stack) == self._batch
+            if found is not None:
+                full |= sum(map(_length, [*stack, request])) > self._most
+            if stack and (found != kind or full):
                 yield stacked(stack)
                 stack = []
             if found is None:
@@ -119,7 +121,7 @@ class RowShapes:
                 name: _with_axis(value) if name in added else value
                 for name, value in inputs.items()
             }
-        return RowRequest((row,), inputs, (_size(inputs),), bool(added))
+        return RowRequest((row,), inputs, added_axis=bool(added))
 
     def _kind(self, request: RowRequest) -> Any:
         """Return what rows of one stack have in common; None for a row alone."""
@@ -149,7 +151,7 @@ def stacked(requests: Sequence[RowRequest]) -> RowRequest:
     return RowRequest(
         tuple(each.rows[0] for each in requests),
         inputs,
-        tuple(each.sizes[0] for each in requests),
+        tuple(map(_length, requests)),
         first.added_axis,
     )
 
@@ -168,11 +170,8 @@ def _with_axis(value: Any) -> Any:
     return value[None] if isinstance(value, np.ndarray) else [value]
 
 
-def _size(inputs: Mapping[str, Any]) -> int:
-    for value in inputs.values():
-        if isinstance(value, np.ndarray) and value.ndim:
-            return len(value)
-    return 1
+def _length(request: RowRequest) -> int:
+    return len(next(iter(request.inputs.values())))
 
 
 def _items(outputs: Arrays) -> Arrays:

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from blsnb.errors import BlsnbError
+from blsnb.evaluation.plain import EvaluationSettings
+from blsnb.evaluation.work.places import Place
 from blsnb.evaluation.work.portable import copy_server, needed_models
+from blsnb.evaluation.work.processes import RowsInProcesses
 from blsnb.evaluation.work.server_copy import ServerCopy
 from blsnb.evaluation.work.tasks import pack, unpack
 from blsnb.inference_server import Server
@@ -184,3 +187,14 @@ def test_a_packed_folder_is_unpacked_into_a_new_one(tmp_path):
     assert [] == list((tmp_path / "none").iterdir())
     with pytest.raises(FileExistsError):
         unpack(pack(tmp_path / "of"), tmp_path / "copy")
+
+
+@pytest.mark.parametrize("count", [2.0, np.int64(2)])
+def test_a_number_of_workers_may_be_a_whole_float(server: Server, count: int) -> None:
+    """As every other number of an evaluation."""
+    server.define("double", DOUBLE, config=CONFIG)
+    place = Place(workers=count).open(parts_of(server), EvaluationSettings("double"))
+    place.close()
+
+    assert isinstance(place, RowsInProcesses)
+    assert {} == place.workers
