@@ -53,17 +53,20 @@ class Repeater:
 
     def start(self) -> None:
         """Start the thread, once; safe in a signal handler."""
-        if self._ended is None and not self._is_closed:
-            self._ended, began = Waiter(), Waiter()
-            try:
-                # Not `threading.Thread`: the interrupted code may hold its locks.
-                _thread.start_new_thread(self._run, (self._ended, began))
-                # Before it runs, Python takes it for the thread that starts it: an
-                # exception raised in that one would be raised in the new one.
-                began.wait(_JOIN_S)
-            except RuntimeError:
-                # No thread is left: the user may press Ctrl-C again.
-                self._ended.wake()
+        ended, began = Waiter(), Waiter()
+        # During a call another Ctrl-C may have been handled; none is between these.
+        if self._ended is not None or self._is_closed:
+            return
+        self._ended = ended
+        try:
+            # Not `threading.Thread`: the interrupted code may hold its locks.
+            _thread.start_new_thread(self._run, (ended, began))
+            # Before it runs, Python takes it for the thread that starts it: an
+            # exception raised in that one would be raised in the new one.
+            began.wait(_JOIN_S)
+        except RuntimeError:
+            # No thread is left: the user may press Ctrl-C again.
+            ended.wake()
 
     def _run(self, ended: Waiter, began: Waiter) -> None:
         began.wake()

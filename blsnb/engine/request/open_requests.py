@@ -180,8 +180,10 @@ def interruptible(
 
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
         nonlocal handler
+        made = InterruptHandler(root.end, root.folders, previous)
+        # During a call another Ctrl-C may have been handled; none is between these.
         if handler is None:
-            handler = InterruptHandler(root.end, root.folders, previous)
+            handler = made
         handler.handle(number, frame)
 
     if is_handled:

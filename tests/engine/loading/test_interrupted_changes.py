@@ -143,6 +143,7 @@ def hit(call, delay_s, count):
 
     thread = threading.Thread(target=press)
     came = False
+    failure = None
     # Each level takes one interrupt; between levels no instruction can be interrupted.
     try:
         try:
@@ -151,6 +152,9 @@ def hit(call, delay_s, count):
                 call()
             except KeyboardInterrupt:
                 came = True
+            except Exception as error:
+                # Raised when no further Ctrl-C can meet its report.
+                failure = error
             settle()
         except KeyboardInterrupt:
             came = True
@@ -158,6 +162,8 @@ def hit(call, delay_s, count):
     except KeyboardInterrupt:
         came = True
     settle()
+    if failure is not None:
+        raise failure
     return came
 
 

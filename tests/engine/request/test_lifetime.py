@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 
 import pytest
 import stage
 
+from blsnb.engine.request import interrupts, open_requests
+from blsnb.engine.request.interrupts import Repeater
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.open_requests import interruptible
 from blsnb.engine.threads.waiter import Waiter
@@ -122,6 +126,35 @@ def test_an_interrupt_in_the_users_code_is_raised(root):
     assert 0 == left_at
     with pytest.raises(KeyboardInterrupt):
         root.raise_ended()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(open_requests, "InterruptHandler"), (interrupts, "Waiter")],
+    ids=["handler made", "thread started"],
+)
+def test_ctrl_c_within_the_handler_of_another_is_repeated_by_one_thread(
+    root, monkeypatch, module, name
+):
+    """That thread has ended with the request: the user's next code goes on."""
+    usual, presses = getattr(module, name), iter([signal.SIGINT])
+
+    def pressed(*arguments: object) -> object:
+        for number in presses:
+            signal.raise_signal(number)
+        return usual(*arguments)
+
+    with interruptible(root, RootRequest.complete):
+        monkeypatch.setattr(module, name, pressed)
+        signal.raise_signal(signal.SIGINT)
+
+    assert isinstance(root.ended, KeyboardInterrupt)
+    running = sys._current_frames().values()
+    stacks = [
+        frame.f_code for each in running for frame, _ in traceback.walk_stack(each)
+    ]
+    assert stacks
+    assert Repeater._run.__code__ not in stacks
 
 
 def test_another_interrupt_than_ctrl_c_passes(root):
