@@ -177,14 +177,18 @@ def interruptible(
     main, previous = threading.main_thread(), _signal.getsignal(signal.SIGINT)
     is_handled = threading.current_thread() is main and previous not in _KEPT
     handler: InterruptHandler | None = None
+    is_over = False
 
     def on_interrupt(number: int, frame: types.FrameType | None) -> None:
         nonlocal handler
         made = InterruptHandler(root.end, root.folders, previous)
         # During a call another Ctrl-C may have been handled; none is between these.
-        if handler is None:
+        if handler is None and not is_over:
             handler = made
-        handler.handle(number, frame)
+        if handler is None:
+            root.end(RequestInterrupted())
+        else:
+            handler.handle(number, frame)
 
     if is_handled:
         _signal.signal(signal.SIGINT, on_interrupt)
@@ -196,6 +200,8 @@ def interruptible(
         if not root.ended_by(error):
             raise
     finally:
+        # From here on Ctrl-C makes no handler, which nothing would close.
+        is_over = True
         if handler is not None:
             _close_interrupted(root, close, handler)
         if is_handled and _signal.getsignal(signal.SIGINT) is on_interrupt:

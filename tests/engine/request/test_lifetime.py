@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal
 import contextlib
 import signal
 import sys
@@ -33,6 +34,16 @@ def root() -> RootRequest:
     root = RootRequest(RunRecord("1"), 60)
     root.folders = folders
     return root
+
+
+def is_repeated() -> bool:
+    """Return whether any thread repeats Ctrl-C."""
+    running = sys._current_frames().values()
+    return any(
+        frame.f_code is Repeater._run.__code__
+        for each in running
+        for frame, _ in traceback.walk_stack(each)
+    )
 
 
 def test_a_running_request_passes_its_checks(root):
@@ -149,12 +160,22 @@ def test_ctrl_c_within_the_handler_of_another_is_repeated_by_one_thread(
         signal.raise_signal(signal.SIGINT)
 
     assert isinstance(root.ended, KeyboardInterrupt)
-    running = sys._current_frames().values()
-    stacks = [
-        frame.f_code for each in running for frame, _ in traceback.walk_stack(each)
-    ]
-    assert stacks
-    assert Repeater._run.__code__ not in stacks
+    assert not is_repeated()
+
+
+def test_ctrl_c_in_the_last_line_of_a_request_is_not_repeated(root, monkeypatch):
+    """The handler is still there, and the request has closed what it knew of."""
+    usual = _signal.getsignal
+
+    def pressed(number: int) -> object:
+        signal.raise_signal(number)
+        return usual(number)
+
+    with interruptible(root, RootRequest.complete):
+        monkeypatch.setattr(_signal, "getsignal", pressed)
+
+    assert isinstance(root.ended, KeyboardInterrupt)
+    assert not is_repeated()
 
 
 def test_another_interrupt_than_ctrl_c_passes(root):
