@@ -82,7 +82,7 @@ class LoadRow(NamedTuple):
     requests, failed
         Number of successful and of failed requests.
     throughput
-        Successful requests per second.
+        Successful requests per second; of an open loop with those of its warm-up.
     mean_us, p50_us, p90_us, p95_us, p99_us
         Latency to the last response, as the client sees it.
     first_p50_us, first_p99_us
@@ -230,7 +230,11 @@ def open_row_of(
     row = row_of(sending.peak, measured, counted, stream=stream, unfinished=unfinished)
     answered = [each for each in measured if not each.error]
     whole = _times_us([each.ended_ns - each.began_ns for each in answered])
+    # A schedule ends after its last request, or with a response that is later.
+    seconds = max(sending.window_s, _seconds(samples))
+    succeeded = sum(not each.error for each in samples)
     return row._replace(
+        throughput=succeeded / seconds if seconds else 0.0,
         rate=float(rate),
         sent_rate=sending.sent / sending.window_s if sending.window_s else 0.0,
         growth=sending.growth,

@@ -119,6 +119,17 @@ def test_an_open_loop_leaves_out_the_requests_of_its_warm_up():
     assert (0.0, 0, 0) == (none.sent_rate, none.concurrency, none.unfinished)
 
 
+@pytest.mark.parametrize(("took_us", "expected"), [(1_000, 10), (400_000, 5)])
+def test_an_open_loop_has_the_throughput_of_its_whole_schedule(took_us, expected):
+    """The last request takes an interval, too, or longer; the warm-up counts."""
+    sending = Sending(sent=3, window_s=0.3, warm_ns=30_000_000)
+    began = [n * 100_000_000 for n in range(3)]
+    found = [Sample(each, 0, each + took_us * US) for each in began]
+    row = open_row_of(10, found, NOTHING, sending, stream=False)
+
+    assert (2, pytest.approx(expected)) == (row.requests, row.throughput)
+
+
 def test_errors_of_percentiles_are_those_of_ten_blocks():
     """With fewer than five requests in a block they are not known."""
     times = np.array([n // 5 * 10 for n in range(50)])
