@@ -65,7 +65,9 @@ class ServerHttp:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise TritonServerError(f"{self.name} answers no JSON: {error}") from error
+            raise TritonServerError(
+                f"{self.name} answers no JSON; is this its HTTP port?"
+            ) from error
 
     def read_text(
         self, path: str, body: bytes | None = None, timeout_s: float = _TIMEOUT_S
