@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from blsnb.serving.http.endpoint import HttpPort
 
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
-LOOPBACK = "127.0.0.1"
-HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
-"""Triton's default ports."""
 _CLOSE_S = 5.0
 _OPENED = (GRPC, HTTP, METRICS)
 _FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
@@ -215,10 +212,10 @@ def without_fork_notices() -> Iterator[None]:
 def serve(
     server: HasParts,
     *,
-    http: int | None = HTTP_PORT,
-    grpc: int | None = GRPC_PORT,
-    metrics: int | None = METRICS_PORT,
-    host: str = LOOPBACK,
+    http: int | None = 8000,
+    grpc: int | None = 8001,
+    metrics: int | None = 8002,
+    host: str = "127.0.0.1",
     access: Access | None = None,
     unix_sockets: str | os.PathLike[str] | None = None,
     options: ServingOptions | None = None,
