@@ -35,8 +35,8 @@ from blsnb.arguments import (
 )
 from blsnb.recorder.recording import Recording
 from blsnb.results.run import Run
+from blsnb.serving import serve
 from blsnb.serving.access import Access
-from blsnb.serving.endpoints import serve
 
 X = {"X": [1, 2]}
 ARRAY = np.array([1, 2])

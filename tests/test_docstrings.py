@@ -16,7 +16,7 @@ from blsnb.benchmark.bench import Bench
 from blsnb.dashboard.monitor import Monitor
 from blsnb.results.comparison import Comparison
 from blsnb.results.response_stream import Stream
-from blsnb.serving.endpoints import Endpoints
+from blsnb.serving import Endpoints, serve
 from blsnb.testing import ReplayError, TestedServer
 
 CLASSES = [
@@ -57,6 +57,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         for name in blsnb.__all__
         if inspect.isfunction(getattr(blsnb, name)) and name not in HOOKS
     },
+    "serve": serve,
     **dict(pair for kind in CLASSES for pair in methods_of(kind)),
 }
 

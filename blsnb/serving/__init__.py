@@ -1,1 +1,5 @@
 """A live server behind KServe's HTTP and gRPC interfaces."""
+
+from blsnb.serving.endpoints import Endpoints, serve
+
+__all__ = ["Endpoints", "serve"]

@@ -220,13 +220,45 @@ def serve(
     unix_sockets: str | os.PathLike[str] | None = None,
     options: ServingOptions | None = None,
 ) -> Endpoints:
-    """Serve a live server over Triton's HTTP and gRPC protocols; see `Server.serve`.
+    """Serve a live server over Triton's HTTP and gRPC protocols.
+
+    Triton's clients can use it like a real server.
 
     Parameters
     ----------
+    server
+        The server.
+    http, grpc, metrics
+        The ports; 0 for a free one, None to leave a protocol out.
+    host
+        The address to listen on. If it is reachable from other machines, their users
+        can run the models' code and load other models, and a warning says so.
+    access
+        What clients may do: web pages, host names, loads with files, restricted APIs.
+        None for `Access`'s defaults.
+    unix_sockets
+        A folder in which Unix sockets named ``http.sock``, ``grpc.sock`` and
+        ``metrics.sock`` replace the ports; only this user may enter it. A missing
+        folder is made.
     options
         How the ports answer, such as the size limit of inputs over HTTP. None for
         Triton's defaults.
+
+    Returns
+    -------
+    Endpoints
+        Close it with `Endpoints.close`; the server closes it, too.
+
+    Raises
+    ------
+    OSError
+        A port is not available; the text names it.
+    ServerClosedError
+        The server was closed.
+    TypeError
+        An argument has the wrong type.
+    ValueError
+        A port is out of range.
     """
     parts = parts_of(server)
     check_text(host=host)

@@ -11,7 +11,7 @@ from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
 from conformance.reference import real_environment
 
 from blsnb.magics.commands.verify import verify_flags
-from blsnb.serving.endpoints import serve
+from blsnb.serving import serve
 
 
 def write_models(folder: Path, **sources: str) -> Path:

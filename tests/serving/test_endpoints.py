@@ -261,7 +261,7 @@ def test_loopback_addresses(host: str, here: bool) -> None:
 FORKING = """
 import os
 import blsnb
-from blsnb.serving.endpoints import serve
+from blsnb.serving import serve
 with blsnb.Server() as server, serve(server, http=None, grpc=0, metrics=None) as ends:
     import tritonclient.grpc
     with tritonclient.grpc.InferenceServerClient(ends.addresses["gRPC"]) as client:
