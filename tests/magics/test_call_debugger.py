@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, TRIPLE, cell
 
+from blsnb.debugger import replays
 from blsnb.debugger.main_thread import MainThread, watch_cells
 from blsnb.debugger.page_action import debug_call
 from blsnb.magics.frontend import DisplayedRuns
-from blsnb.results import replay
 from blsnb.results.run import replayer_in, source_of
 from blsnb.views.documents import wire
 from blsnb.views.live import connection as widget
@@ -66,7 +66,7 @@ def shell(loop):
 @pytest.fixture
 def attached(monkeypatch):
     """A debugger that stops nowhere."""
-    monkeypatch.setattr(replay, "_stopping", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(replays, "stopping", lambda _: contextlib.nullcontext())
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_during_a_call_another_one_is_refused(runs, run, loop, sent, monkeypatch
         assert "busy" == refusal(sent[0])[0]
         yield
 
-    monkeypatch.setattr(replay, "_stopping", stopped)
+    monkeypatch.setattr(replays, "stopping", stopped)
     click(runs, run)
     loop.run()
 
@@ -184,7 +184,7 @@ def test_an_interrupt_ends_the_call(runs, run, loop, sent, monkeypatch):
         signal.raise_signal(signal.SIGINT)
         yield
 
-    monkeypatch.setattr(replay, "_stopping", interrupted)
+    monkeypatch.setattr(replays, "stopping", interrupted)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         click(runs, run)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from asserting import every, some
+from IPython.utils.capture import capture_output
 
 from blsnb.magics import default_server as default
 from blsnb.magics import display
@@ -325,6 +326,16 @@ def runs(monkeypatch):
     display.clock = clock
     display.outputs = outputs
     return display
+
+
+def test_a_reserved_place_is_an_output_that_can_be_updated(shell):
+    """It is empty, as a page shows it, until its run has ended."""
+    with capture_output() as captured:
+        CellPlaces(True).reserve(record())
+    [output] = captured.outputs
+
+    assert {"text/html": "", "text/plain": ""} == output.data
+    assert output.transient["display_id"]
 
 
 def test_a_short_run_gets_no_widget(runs):

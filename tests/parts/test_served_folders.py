@@ -37,7 +37,7 @@ def test_an_override_is_exported_as_it_serves(overridden, tmp_path, names):
 
 
 def test_a_model_that_never_loaded_has_no_state(server):
-    """An edit of one that serves keeps its version."""
+    """An edit of one that serves keeps its version; one that is removed has none."""
     with pytest.raises(ModelLoadError):
         server.define("double", "1 / 0", config=CONFIG)
     assert {} == parts_of(server).engine.catalog.states("double")
@@ -46,6 +46,9 @@ def test_a_model_that_never_loaded_has_no_state(server):
     with pytest.raises(ModelLoadError):
         server.define("double", "1 / 0", config=CONFIG)
     assert "READY" == server.model("double").state
+
+    server.remove("double")
+    assert {} == parts_of(server).engine.catalog.states("double")
 
 
 @pytest.mark.parametrize(
