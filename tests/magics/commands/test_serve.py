@@ -11,6 +11,7 @@ import tritonclient.grpc
 from IPython.core.error import UsageError
 
 from blsnb.magics import extension
+from blsnb.magics.commands.serve import serve_flags
 
 from ..models import DOUBLE
 
@@ -110,6 +111,14 @@ def test_off_omits_a_protocol(double):
 
     assert "gRPC: " in ran.stdout
     assert "HTTP: " not in ran.stdout
+
+
+def test_a_port_is_a_number_or_off():
+    """The highest one is valid; 0 is a free one."""
+    words = ["--http", "65535", "--grpc", "0", "--metrics", "off"]
+    given = serve_flags().parse(words)
+
+    assert (65535, 0, None) == (given.http, given.grpc, given.metrics)
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536"])
