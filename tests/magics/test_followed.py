@@ -298,3 +298,16 @@ def test_an_export_into_a_followed_folder_is_no_save_of_the_user(repository):
     by_truncation(root / "twice" / "1" / "model.py", times(3))
     [said] = notebook.run("pass").texts
     assert f"⚠ twice was saved in {root}, but a cell's own text serves" == said
+
+
+def test_an_import_shows_a_table_of_its_models(notebook, tmp_path):
+    """A folder without any says what it lacks."""
+    make(tmp_path / "models")
+    (tmp_path / "empty").mkdir()
+    [table] = notebook.run(f"%triton import {tmp_path / 'models'}").outputs
+    said = notebook.run(f"%triton import {tmp_path / 'empty'}").stdout
+
+    assert table["text/html"].startswith("<table>")
+    rows = table["text/plain"].splitlines()
+    assert ["model", "double"] == [row.split()[0] for row in rows]
+    assert said.startswith(f"There are no models in {tmp_path / 'empty'}: ")
