@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from blsnb.command.arguments import CommandError, Parser
 
 if TYPE_CHECKING:
-    from blsnb.otlp.assembly import Outline
     from blsnb.watch.listing import Filter
     from blsnb.watch.watch import Watch
 
@@ -88,13 +87,10 @@ def _follow(watch: Watch, chosen: Filter) -> None:
         while True:
             time.sleep(_INTERVAL_S)
             found = watch.listing(chosen).requests
-            new = [each for each in reversed(found) if _is_new(each, printed)]
+            complete = [each for each in reversed(found) if each.is_complete]
+            new = [each for each in complete if each.run_id not in printed]
             printed.intersection_update(each.run_id for each in found)
             printed.update(each.run_id for each in new)
             for line in table(new, head=False):
                 print(line, flush=True)
     print(f"\n{watch.listing(chosen)}. {watch.counts}.")
-
-
-def _is_new(outline: Outline, printed: set[str]) -> bool:
-    return outline.is_complete and outline.run_id not in printed

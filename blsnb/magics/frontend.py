@@ -71,11 +71,12 @@ def collapsed(trace: Trace, **how: Any) -> dict[str, Any]:
     return shown
 
 
-def trace_now(record: RunRecord) -> Trace:
+def trace_now(source: RunRecord | Trace) -> Trace:
     """Return the trace of a run so far."""
     from blsnb.results.traced import take_trace
+    from blsnb.trace.spans import Trace
 
-    return take_trace(record)
+    return source if isinstance(source, Trace) else take_trace(source)
 
 
 class ProgressBar:
@@ -179,7 +180,7 @@ class DisplayedRuns:
         from blsnb.views.documents.wire import page_id
         from blsnb.views.live.connection import Connection
 
-        run = page_id(_trace(source))
+        run = page_id(trace_now(source))
         if run not in self._sources:
             self._known.append(run)
         self._sources[run] = source
@@ -202,7 +203,7 @@ class DisplayedRuns:
 
         source = self._sources.get(run)
         if source is not None:
-            return _trace(source)
+            return trace_now(source)
         if run not in self._known:
             raise gone()
         text = (
@@ -353,10 +354,3 @@ def _default_replayer() -> Replayer | None:
 
     server = default.started()
     return None if server is None else parts_of(server).requests
-
-
-def _trace(source: RunRecord | Trace) -> Trace:
-    from blsnb.results.traced import take_trace
-    from blsnb.trace.spans import Trace
-
-    return source if isinstance(source, Trace) else take_trace(source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from blsnb.panel.changes import Changes, Rows
 from blsnb.views.live.answers import Answers, Work
@@ -15,23 +15,13 @@ LISTS = ("models", "runs", "logs", "notes")
 Answer = Callable[[Message, Any], Message]
 
 
-class Comm(Protocol):
-    """The part of a Jupyter comm that the panel uses."""
-
-    def send(self, data: Message, *, buffers: list[bytes]) -> None:
-        """Send a message to the page."""
-
-    def close(self) -> None:
-        """Close the page's side as well."""
-
-
 class PanelConnection:
     """Receives the messages of a page, and sends it what changed.
 
     Parameters
     ----------
     comm
-        The comm that the page opened.
+        The Jupyter comm that the page opened.
     actions
         Names of the actions that pages may ask for.
     answer
@@ -46,7 +36,7 @@ class PanelConnection:
 
     def __init__(
         self,
-        comm: Comm,
+        comm: Any,
         actions: Collection[str],
         answer: Answer,
         watched: Callable[[], None],
