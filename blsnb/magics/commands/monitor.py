@@ -45,7 +45,10 @@ class Monitors:
 
     def run(self, line: Line) -> None:
         """Show the server in the running cell: live in a page, else as text."""
-        given = monitor_flags().parse(line.words)
+        flags = monitor_flags()
+        given = flags.parse(line.words)
+        if given.metrics and not given.url:
+            flags.error("--metrics needs --url")
         if given.url is None:
             monitor = default.server().monitor()
         else:

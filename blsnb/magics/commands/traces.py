@@ -74,7 +74,7 @@ def trace(line: Line) -> Run | None:
 
 
 def _list(given: argparse.Namespace, live: bool) -> None:
-    for option in ("output", "html", "svg", "perfetto"):
+    for option in ("run", "output", "html", "svg", "perfetto"):
         if getattr(given, option) is not None:
             raise UsageError(f"%triton trace: which run? Name one before --{option}")
     runs = [run for run in _recorded() if run.trace.spans]

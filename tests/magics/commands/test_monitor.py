@@ -82,6 +82,13 @@ def test_a_table_replaces_the_widget_at_the_end(page):
     assert [{"text/html", "text/plain"}] == [set(shown) for shown in ran.outputs]
 
 
+def test_a_metrics_port_is_that_of_another_server(double):
+    """Alone it would show this kernel's server."""
+    ran = double.run("%triton monitor --metrics 127.0.0.1:8002")
+
+    assert "%triton monitor: --metrics needs --url" in ran.stderr
+
+
 def test_it_takes_no_arguments(double):
     """An argument is refused with the usage."""
     ran = double.run("%triton monitor double")

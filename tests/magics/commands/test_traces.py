@@ -179,6 +179,7 @@ def test_the_formats_are_those_that_can_be_written():
             "directory",
         ),
         ("--output x.json", "which run? Name one before --output"),
+        ("--run 2", "which run? Name one before --run"),
         ("--svg x.svg", "which run? Name one before --svg"),
         ("--html x.html", "which run? Name one before --html"),
         ("--perfetto x.json", "which run? Name one before --perfetto"),
