@@ -140,9 +140,8 @@ def _distinct(pairs: Iterable[tuple[str, _Value]], refusal: str) -> dict[str, _V
 
 
 def _metric(word: str) -> tuple[str, Callable[..., float]]:
-    name, equals, target = word.partition("=")
-    function = _function(target if equals else name)
-    return (name if equals else word.partition(":")[2]), function
+    name, _, target = word.rpartition("=")
+    return name or target.partition(":")[2], _function(target)
 
 
 def _function(word: str) -> Callable[..., Any]:

@@ -107,6 +107,16 @@ def test_a_failed_metric_is_a_failure(folder, blsnb):
     assert "metric broken failed for 4 rows; row 0: KeyError" in ended.stdout
 
 
+@pytest.mark.parametrize("name", ["", "="])
+def test_a_metric_without_a_name_has_that_of_its_function(folder, blsnb, name):
+    """Limits refer to it by this name."""
+    options = ["--metric", f"{name}{RIGHT}", "--at-least", "right=0.5"]
+
+    ended = blsnb("evaluate", "models", "double", "rows.npz", *options)
+
+    assert 0 == ended.status, ended.stderr
+
+
 def test_the_result_as_json(folder, blsnb):
     """A program reads counts, means with intervals, and the rows to look at."""
     options = ["--metric", RIGHT, "--at-least", "right=0.5", "--json"]
