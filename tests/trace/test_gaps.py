@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 from cells import CONFIG, DOUBLE, cell
 from hypothesis import given
@@ -121,6 +123,21 @@ def test_a_gap_is_where_the_calls_were():
     assert (Gap(0, 1, 0, 1), Gap(0, 1, 2, 2), Gap(0, 1, 6, 1)) == (
         trace_of("run", kept, 9, gaps=gaps).gaps
     )
+
+
+def test_a_removed_caller_is_not_held_by_the_gaps_of_its_calls():
+    """An endless run would keep the callers that it only counts."""
+    calls, gaps = [], Gaps()
+    top = add_call(calls, None, MODELS[0], 1)
+    caller = add_call(calls, top, MODELS[1], 2)
+    inner = [add_call(calls, caller, MODELS[0], at) for at in (3, 4, 5)]
+    gaps.open(calls, {inner[1]})
+    gaps.open([each for each in calls if each is not inner[1]], {inner[0]})
+    left = [top, caller, inner[2]]
+    gaps.open(left, {caller, inner[2]})
+
+    held = gc.get_referents(*gc.get_referents(gaps), *gaps._behind)
+    assert not {id(caller), *map(id, inner)} & set(map(id, held))
 
 
 def test_gaps_of_two_models_are_counted_one_by_one():

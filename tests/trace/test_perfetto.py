@@ -195,3 +195,13 @@ def test_samples_are_a_track_of_nested_events_for_each_model():
     tracks = [names[each["tid"]] for each in sampled]
     assert ["invoice_pipeline, samples merged"] * 2 == tracks[:2]
     assert "decode_image, samples merged" == tracks[2]
+
+
+def test_a_long_text_is_cut():
+    """A viewer need not hold a whole traceback."""
+    trace = samples.invoice_run()
+    first = replace(trace.spans[0], error="x" * 5000)
+    events = events_of(replace(trace, spans=(first, *trace.spans[1:])))
+
+    [error] = [e["args"]["error"] for e in events if "x" * 99 in str(e.get("args"))]
+    assert "x" * 4095 + "…" == error

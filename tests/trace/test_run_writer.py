@@ -56,6 +56,21 @@ def checked(part: Trace) -> int:
     return len(part.spans)
 
 
+def test_values_that_python_takes_for_equal_stay_what_they_are(tmp_path):
+    """In Python, true equals 1."""
+    whole = trace(9)
+    origins = [*[1] * 5, *[True] * 5]
+    spans = [
+        dataclasses.replace(span, origin=origin)
+        for span, origin in zip(whole.spans, origins, strict=True)
+    ]
+    path = tmp_path / "a.blsrun"
+    write_run(SavedRun(dataclasses.replace(whole, spans=spans), None, None), path)
+
+    read = [span.origin for span in read_run(path).trace.spans]
+    assert list(map(repr, origins)) == list(map(repr, read))
+
+
 def test_the_last_version_of_a_call_counts(tmp_path):
     """A recorder may write a call at its start and at its end."""
     begun, ended = (tmp_path / "begun.blsrun", tmp_path / "ended.blsrun")
