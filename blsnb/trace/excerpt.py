@@ -169,14 +169,9 @@ def part_of(trace: Trace, row: int) -> Trace:
         if span.parent in numbers:
             numbers[span.index] = len(spans)
             spans.append(_moved(span, len(spans), numbers[span.parent]))
-    top = spans[0]
     calls = {span.id for span in spans}
     return dataclasses.replace(
-        trace,
-        title=trace.models[top.model].name,
-        request_id=top.request_id,
-        spans=tuple(spans),
-        folded=(),
+        _request(trace, spans),
         profiles=tuple(part_of_profile(each, calls) for each in trace.profiles),
         gaps=tuple(
             gap._replace(caller=numbers[gap.caller])
@@ -200,12 +195,17 @@ def parts_of(trace: Trace) -> Iterator[Trace]:
         places.append(len(family))
         family.append(_moved(span, len(family), caller))
     for family in families.values():
-        top = family[0]
-        yield dataclasses.replace(
-            trace,
-            title=trace.models[top.model].name,
-            request_id=top.request_id,
-            spans=tuple(family),
-            folded=(),
-            gaps=(),
-        )
+        yield _request(trace, family)
+
+
+def _request(trace: Trace, spans: Sequence[Span]) -> Trace:
+    """Return some calls of a trace as that of a client request, the first one."""
+    top = spans[0]
+    return dataclasses.replace(
+        trace,
+        title=trace.models[top.model].name,
+        request_id=top.request_id,
+        spans=tuple(spans),
+        folded=(),
+        gaps=(),
+    )

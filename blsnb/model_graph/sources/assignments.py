@@ -26,16 +26,16 @@ def assignments(
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     yield from _unpacked(target, value, False)
-            case ast.AnnAssign(target=target, value=value) if value is not None:
-                yield from _unpacked(target, value, False)
-            case ast.NamedExpr(target=target, value=value):
+            case (
+                ast.AnnAssign(target=target, value=value)
+                | ast.NamedExpr(target=target, value=value)
+            ) if value is not None:
                 yield from _unpacked(target, value, False)
             case (
                 ast.For(target=target, iter=value)
                 | ast.AsyncFor(target=target, iter=value)
+                | ast.comprehension(target=target, iter=value)
             ):
-                yield from _looped(target, value)
-            case ast.comprehension(target=target, iter=value):
                 yield from _looped(target, value)
             case ast.AugAssign(target=ast.Name(id=name)):
                 yield name, None, False

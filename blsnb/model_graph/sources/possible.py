@@ -118,7 +118,7 @@ class Evaluator:
             return self.followed(node.value, scope, depth + 1)
         return node, scope
 
-    def elements(self, node: ast.expr, scope: Scope, depth: int = 0) -> Possible:
+    def elements(self, node: ast.expr, scope: Scope, depth: int) -> Possible:
         """Return the values that the elements of a sequence can have."""
         value, where = self.followed(node, scope, depth)
         match value:
@@ -184,13 +184,8 @@ class Evaluator:
             # A converter that is a parameter, such as `pytype=str`.
             return self._converted(node, scope, depth)
         inner = Scope(function.source, function, bind(function, node, scope))
-        results = [
-            self.possible(value, inner, depth + 1) for value in function.returned()
-        ]
-        found = Possible()
-        for result in results:
-            found |= result
-        return found if results else OPEN
+        returned = function.returned()
+        return self._any(returned, inner, depth) if returned else OPEN
 
     def _converted(self, node: ast.Call, scope: Scope, depth: int) -> Possible:
         match node:

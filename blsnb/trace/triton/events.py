@@ -203,7 +203,15 @@ def _events(value: Any, piece: str) -> Iterator[Event]:
         case {"timestamps": list(stamps)}:
             for stamp in stamps:
                 yield from _stamps(value["id"], stamp)
-        case {"activity": str(activity), "tensor": dict(tensor)}:
+        case {
+            "activity": str(activity),
+            "tensor": {
+                "name": str(),
+                "data": str(),
+                "shape": str(),
+                "dtype": str(),
+            } as tensor,
+        }:
             ref = _ref(tensor, piece)
             if ref is not None:
                 yield TensorEvent(value["id"], activity, ref)
@@ -249,11 +257,6 @@ def _version(value: Any) -> int:
 
 
 def _ref(tensor: dict[str, Any], piece: str) -> TensorRef | None:
-    match tensor:
-        case {"name": str(), "data": str(), "shape": str(), "dtype": str()}:
-            pass
-        case _:
-            return None
     shape = _shape(tensor["shape"])
     if shape is None:
         return None

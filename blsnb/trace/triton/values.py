@@ -107,15 +107,13 @@ def _elements(dtype: DType, count: int, text: str, verbatim: str | None) -> byte
     Raises
     ------
     ValueError
-        The text does not contain ``count`` elements of the type.
+        The text does not contain elements of the type.
     """
     if dtype is BYTES:
         return byte_strings.pack(_strings(count, text, verbatim))
     if dtype.datatype in _CHARACTERS:
         return _characters(count, text, verbatim)
     words = text.split(",") if text else []
-    if len(words) != count:
-        raise ValueError(f"{len(words)} elements instead of {count}")
     if dtype.datatype == "BOOL":
         return bytes([("0", "1").index(word) for word in words])
     if dtype is BF16:
@@ -147,8 +145,6 @@ def _strings(count: int, text: str, verbatim: str | None) -> list[bytes]:
         texts = (
             json.loads(f"[{text}]") if _is_list(text) else _between(text, '"', '","')
         )
-    if len(texts) != count:
-        raise ValueError(f"{len(texts)} elements instead of {count}")
     return [text.encode("utf-8", "surrogateescape") for text in texts]
 
 
