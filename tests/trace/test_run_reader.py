@@ -214,7 +214,7 @@ def test_a_tensor_may_share_the_value_of_an_earlier_one(path):
 
 @pytest.mark.parametrize("same_as", [[1, None], [None, 2], [None, -1]])
 def test_a_tensor_shares_no_value_of_itself_or_of_a_later_one(same_as, refused):
-    """There is none yet."""
+    """That value is not known yet."""
     columns = {"name": ["X", "Y"], "datatype": ["INT8", "INT8"], "shape": [[1], [1]]}
     refused(*MINIMAL, ("TENS", {**columns, "same_as": same_as}), ("DONE", DONE))
 
