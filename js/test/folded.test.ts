@@ -1,6 +1,12 @@
+import { penOf } from "./page.ts";
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { Colours } from "../src/page/theme.ts";
+import { Plane } from "../src/timeline/plane.ts";
+import { TimeRange } from "../src/timeline/range.ts";
+import { Strip } from "../src/timeline/strip.ts";
 import type { FoldedEntry } from "../src/trace/folded.ts";
 import { modelGraph } from "../src/trace/modelgraph.ts";
 import type { Call } from "./fixture.ts";
@@ -87,4 +93,20 @@ test("the time of calls without rows is none of their caller's own, if there is 
   assert.deepEqual(folded(LOOP, entries).childIntervals(0), [10, 20, 30, 40, 50, 900]);
   const twice = [...LOOP, call(-1, 0, 2000, { compute_infer_us: 10 })];
   assert.deepEqual(folded(twice, entries).childIntervals(0), [10, 20, 30, 40, 50, 60]);
+});
+
+test("calls without rows are as high in the strip as their share of the most concurrent calls", () => {
+  const entries: FoldedEntry[] = [[0, 1, 40, 0, 400, 55, 900, []]];
+  const areas = [LOOP, [...LOOP, ...[1, 2, 3].map(() => call(-1, 0, 0, { compute_infer_us: 1000 }))]].map((calls) => {
+    const trace = folded(calls, entries);
+    const range = new TimeRange();
+    range.grow(1000);
+    const strip = new Strip(range, () => undefined);
+    strip.paint(trace, new Plane(range, 0, 1000, 1000), {} as Colours);
+    const painted = penOf(strip.element).painted.find((line) => line.endsWith("at 0.22"))!;
+    return { height: Number(painted.split(" ").at(-3)), most: trace.concurrency.max };
+  });
+  const [few, many] = areas;
+  assert.ok(few.most < many.most);
+  assert.ok(Math.abs(few.height * few.most - many.height * many.most) < 0.1);
 });
