@@ -294,3 +294,13 @@ def test_a_wide_view_has_room_for_long_names(page, tmp_path):
 
     assert row.locator(".name").evaluate(cut)
     assert not row.locator(".badge").evaluate(cut)
+
+
+def test_a_click_on_a_row_at_the_edge_does_not_move_the_rows(view):
+    """The row is visible, and the pointer is on it."""
+    view.tree.evaluate("(tree) => { tree.style.maxHeight = '100px'; }")
+    view.tree.evaluate("(tree) => tree.scrollTo(0, 30)")
+    view.tree.click(position={"x": 60, "y": 4})
+
+    expect(view.tree.locator(".row.selected")).to_have_count(1)
+    assert 30 == view.tree.evaluate("(tree) => tree.scrollTop")
