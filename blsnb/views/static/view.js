@@ -5376,7 +5376,7 @@ var Strip = class {
   element = h("canvas", { class: "strip", "aria-hidden": "true" });
   #range;
   #changed;
-  #plane = null;
+  #plane;
   #curve = null;
   constructor(range, changed) {
     this.#range = range;
@@ -5462,7 +5462,7 @@ var Strip = class {
     this.element.addEventListener("pointerup", end, { once: true });
   }
   #time(event) {
-    const { left, width } = this.#plane ?? { left: 0, width: 1 };
+    const { left, width } = this.#plane;
     const x = event.clientX - this.element.getBoundingClientRect().left - left;
     return x / width * this.#range.whole;
   }

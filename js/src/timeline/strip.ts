@@ -18,7 +18,7 @@ export class Strip {
   readonly element = h("canvas", { class: "strip", "aria-hidden": "true" });
   #range: TimeRange;
   #changed: () => void;
-  #plane: Plane | null = null;
+  #plane!: Plane;
   #curve: { steps: Steps; whole: number; most: Uint32Array } | null = null;
 
   constructor(range: TimeRange, changed: () => void) {
@@ -118,7 +118,7 @@ export class Strip {
   }
 
   #time(event: PointerEvent): number {
-    const { left, width } = this.#plane ?? { left: 0, width: 1 };
+    const { left, width } = this.#plane;
     const x = event.clientX - this.element.getBoundingClientRect().left - left;
     return (x / width) * this.#range.whole;
   }
