@@ -273,22 +273,17 @@ class InstancePool:
             slot = self._abandoned.pop(instance, None)
             if slot is None:
                 return False
-            is_free = False
             with contextlib.suppress(ValueError):
                 # Otherwise a request fills the slot or waits for it.
                 self._free.remove(slot)
                 # The number of free slots stays the same.
                 self._free.append(instance)
-                is_free = True
-            if not is_free:
-                if not slot.filled:
-                    slot.waiter.wake()
-                    return True
-                self._leaving.discard(instance)
-        if is_free:
-            self._released()
-        else:
-            instance.finalize()
+                return True
+            if not slot.filled:
+                slot.waiter.wake()
+                return True
+            self._leaving.discard(instance)
+        instance.finalize()
         return True
 
     def fill(self, slot: PoolSlot) -> ModelInstance:

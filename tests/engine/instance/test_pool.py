@@ -364,3 +364,41 @@ def test_many_threads_lose_no_instance(pools):
     taken = {pool.take(a_request(), blocks_execute=False).name for _ in range(3)}
     assert {"a", "b", "c"} == taken
     assert 0 == pool.waiting_count
+
+
+def test_a_request_arrives_when_it_takes_a_free_instance(pools):
+    """Requests that follow it in the same thread cannot overtake it."""
+    pool, request, idle = pools.pool("a"), a_request(), []
+    request.root.on_arrival = lambda: idle.append(pool.idle_count)
+
+    pool.take(request, False)
+
+    assert [0] == idle
+
+
+class Late:
+    """A lock before whose first use something happens."""
+
+    def __init__(self, lock, happens):
+        self.lock, self.happens = lock, happens
+
+    def __enter__(self):
+        self.happens()
+        self.happens = int
+        return self.lock.__enter__()
+
+    def __exit__(self, *error):
+        return self.lock.__exit__(*error)
+
+
+def test_an_instance_released_just_before_a_request_waits_serves_it(pools):
+    """The request found no free instance, and is not in the queue yet."""
+    pool = pools.pool("a")
+    busy = pool.take(a_request(), False)
+    pool._lock = Late(pool._lock, lambda: pool.release(busy))
+    request = a_request(a_root())
+    alarm = threading.Timer(5, request.root.end, [Unwind()])
+    alarm.start()
+
+    assert busy is pool.take(request, False)
+    alarm.cancel()
