@@ -27,12 +27,25 @@ def test_ctrl_c_ends_a_loop(server, ctrl_c, capsys, loop):
 
     stage.events["end"].set()
     assert answers(server, "busy")
+    assert 1 == parts_of(server).engine.catalog.find("busy", -1).pool.idle_count
 
 
-def test_the_traceback_of_ctrl_c_ends_where_it_hit(server, ctrl_c):
+@pytest.mark.parametrize(
+    ("loop", "asynchronous"),
+    [
+        ("while True:\n    pass", False),
+        (
+            "while True:\n    try:\n        await asyncio.Future()\n"
+            "    except BaseException:\n        pass",
+            True,
+        ),
+    ],
+    ids=["a loop", "a coroutine that goes on"],
+)
+def test_the_traceback_of_ctrl_c_ends_where_it_hit(server, ctrl_c, loop, asynchronous):
     """A debugger opens there, not in the handler."""
-    loop = "stage.events['asleep'].set()\nwhile True:\n    pass"
-    server.define("busy", cell(loop), config=CONFIG)
+    source = cell(f"stage.events['asleep'].set()\n{loop}", asynchronous=asynchronous)
+    server.define("busy", source, config=CONFIG)
     ctrl_c.press()
 
     with pytest.raises(KeyboardInterrupt) as raised:

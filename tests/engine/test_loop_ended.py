@@ -57,6 +57,7 @@ def test_a_model_that_ends_its_loop_would_hang(server, body):
         assert "is over: the model " in caught.value.message
         assert "execute() of ending_0" in caught.value.message
         assert "loop.stop()" in caught.value.advice
+    assert () == server.model("ending").running
 
     assert [2, 4] == server.infer("double", X)["Y"].tolist()
 

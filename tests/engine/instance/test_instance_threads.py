@@ -16,9 +16,11 @@ import pytest
 import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
 
-from blsnb.engine.instance.event_loop import LoopEnded
+from blsnb.engine.instance import event_loop
+from blsnb.engine.instance.event_loop import EventLoop, LoopEnded
 from blsnb.engine.instance.instance_threads import InstanceThreads, not_ready_reason
-from blsnb.errors import InferenceError
+from blsnb.engine.request.inflight import current_execution
+from blsnb.errors import InferenceError, OutOfResourcesError
 from blsnb.parts.server_parts import parts_of
 
 X = {"X": np.array([1, 2], np.float32)}
@@ -424,3 +426,43 @@ def test_a_broken_is_ready_is_described():
     assert text.startswith("ValueError: no\n\nAt:\n")
     assert "test_instance_threads.py" in text
     assert "_is_ready" not in text
+
+
+def test_a_coroutine_leaves_nothing_in_the_context_of_its_caller(server):
+    """It would keep the request, and models that run later would belong to it."""
+    server.define("m", cell(ANSWER, asynchronous=True), config=CONFIG)
+    server.infer("m", X)
+
+    assert current_execution.get() is None
+
+
+def test_a_loop_whose_thread_does_not_start_is_closed(monkeypatch):
+    """It would keep its descriptors."""
+    loop = asyncio.new_event_loop()
+
+    def refuse(thread):
+        raise OutOfResourcesError("no thread can be started")
+
+    monkeypatch.setattr(event_loop, "new_loop", lambda: loop)
+    monkeypatch.setattr(event_loop, "start_thread", refuse)
+    with pytest.raises(OutOfResourcesError):
+        EventLoop("m").start()
+
+    assert loop.is_closed()
+
+
+def test_a_coroutine_that_a_closed_loop_refuses_is_not_kept():
+    """Requests may come as long as the model is loaded."""
+    loop = EventLoop("m")
+    running = loop.start()
+    running.call_soon_threadsafe(running.stop)
+    loop._thread.join(10)
+    ended = []
+
+    async def never():
+        raise AssertionError
+
+    loop.start_soon(never(), ended.append, ended.append)
+
+    assert [LoopEnded] == list(map(type, ended))
+    assert {} == loop._pending
