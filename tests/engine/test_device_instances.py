@@ -6,8 +6,10 @@ from cells import CONFIG
 from cells import DOUBLE as HOST_DOUBLE
 from devices import library
 
+from blsnb.engine.instance.placement import on_device
 from blsnb.errors import ModelLoadError
 from blsnb.inference_server import Server
+from blsnb.model.config import InstanceSpec
 from blsnb.parts.server_parts import parts_of
 from blsnb.runtimes.simulated_runtime import SimulatedRuntime
 
@@ -72,6 +74,16 @@ class TestInstances:
         used = [run.trace.spans[0].device_use.device for run in runs]
         assert ["gpu:0", "gpu:1"] == used
         assert [("m_0_0", "GPU", "0"), ("m_0_0", "GPU", "1")] == stage.seen
+
+    @pytest.mark.parametrize(
+        ("kind", "number", "device"),
+        [("GPU", 0, True), ("GPU", 1, False), ("CPU", 0, False)],
+    )
+    def test_an_instance_runs_on_a_gpu_of_the_runtime(self, kind, number, device):
+        """A runtime that replaced another may have fewer."""
+        spec = InstanceSpec("m_0", kind, number)
+
+        assert device is (on_device(SimulatedRuntime(1), spec) is not None)
 
     def test_a_gpu_that_is_not_there_is_refused(self, device):
         """The error lists the GPUs."""

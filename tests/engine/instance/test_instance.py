@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cells import CONFIG, cell, line_of
+from cells import CONFIG, DOUBLE, cell, line_of
 
 from blsnb.errors import ModelLoadError, WouldHang
 
@@ -65,3 +65,11 @@ def test_a_module_without_the_class_is_named(server):
 
     text = "Internal: AttributeError: module '1.model' has no attribute "
     assert f"{text}'TritonPythonModel'" == caught.value.reason
+
+
+def test_each_execution_has_a_number_of_its_own(server):
+    """The requests of one batch are found by it."""
+    server.define("m", DOUBLE, config=CONFIG)
+    first, second = (server.infer("m", {"X": [1.0]}).trace.spans[0] for _ in range(2))
+
+    assert 0 < first.execution < second.execution

@@ -21,7 +21,7 @@ from faults import LineFault, press_ctrl_c
 
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.engine.request.open_requests import interruptible
-from blsnb.errors import ModelLoadError
+from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.trace.run_record import RunRecord
@@ -481,6 +481,16 @@ def test_import_module_finds_a_file_beside_the_model(server):
 
     assert [1, 2] == result(server, "model")
     assert "helper" not in sys.modules
+
+
+def test_a_file_beside_the_model_is_no_part_of_an_installed_package(server):
+    """It has a name of its own."""
+    line = "import importlib, json\n"
+    body = "importlib.import_module('json.helper')\nreturn []"
+    server.define("m", line + cell(body), config=CONFIG, files={"helper.py": ""})
+
+    with pytest.raises(InferenceError, match=r"No module named 'json\.helper'"):
+        server.infer("m", X)
 
 
 def test_a_second_ctrl_c_leaves_no_module_of_an_instance_behind(server):
