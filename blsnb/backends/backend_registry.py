@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import cast
 
 from blsnb.backends.backend import Backend
 from blsnb.errors import ModelConfigError
@@ -20,24 +19,8 @@ _STANDIN = (
 )
 
 
-class _OwnBackend(NamedTuple):
-    """A backend of blsnb, imported when a model needs it."""
-
-    module: str
-    factory: str
-    package: str
-    """A package that it imports and that may be missing."""
-    install: str
-
-
-_OWN = {
-    "onnxruntime": _OwnBackend(
-        "blsnb.backends.onnxruntime",
-        "OnnxRuntime",
-        "onnxruntime",
-        "Install it with pip install 'blsnb[onnx]'.",
-    ),
-}
+_ONNX = "onnxruntime"
+"""Name of blsnb's own backend, and of the package that it imports."""
 
 
 def find_backend(name: str, model_name: str) -> Backend:
@@ -49,13 +32,16 @@ def find_backend(name: str, model_name: str) -> Backend:
         At stage ``create``: the backend is not available; the text is Triton's.
     """
     standin = _STANDIN.format(model=model_name)
-    own = _OWN.get(name)
     try:
-        factory = _own(own) if own is not None else _entry_point(name)
+        factory = _onnxruntime() if name == _ONNX else _entry_point(name)
     except Exception as error:
         reason = f"The backend is installed, but cannot be imported: {error!r}."
-        if own is not None and _is_missing(error, own.package):
-            reason = f"The package {own.package} is missing. {own.install}"
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if name == missing == _ONNX:
+            reason = (
+                f"The package {_ONNX} is missing. Install it with pip install "
+                "'blsnb[onnx]'."
+            )
         raise missing_backend(name, f"{reason}\n{standin}") from error
     if factory is None:
         raise missing_backend(name, f"blsnb has no backend {name!r}. {standin}")
@@ -81,13 +67,11 @@ def missing_file_advice(config: ModelConfig, model_name: str) -> str:
     return f"{advice}."
 
 
-def _own(own: _OwnBackend) -> Callable[[], Backend]:
-    module = importlib.import_module(own.module)
-    return cast("Callable[[], Backend]", getattr(module, own.factory))
+def _onnxruntime() -> Callable[[], Backend]:
+    # Deferred: its package may be missing.
+    from blsnb.backends.onnxruntime import OnnxRuntime
 
-
-def _is_missing(error: Exception, package: str) -> bool:
-    return isinstance(error, ModuleNotFoundError) and error.name == package
+    return OnnxRuntime
 
 
 def _entry_point(name: str) -> Callable[[], Backend] | None:

@@ -104,10 +104,12 @@ class Change:
         return True
 
     def _stage_folder(self) -> None:
-        if self._folder.is_dir():
-            link_tree(self._folder, self._staged)
+        # The user's files are never changed: the original is a copy of them.
+        start = self._folder if self._folder.is_dir() else self._original
+        if start is None:
+            self._staged.mkdir()
         else:
-            self._start()
+            link_tree(start, self._staged)
         for relative, content in self._files.items():
             if _is_new(self._staged, relative, content):
                 _write(inside(self._staged, relative), content)
@@ -115,13 +117,6 @@ class Change:
         if staged.is_ensemble() and not staged.versions:
             # An ensemble has no model file, but needs a version folder.
             staged.version_dir(1).mkdir()
-
-    def _start(self) -> None:
-        """Stage the copy of the user's files, which are never changed."""
-        if self._original is None:
-            self._staged.mkdir()
-        else:
-            link_tree(self._original, self._staged)
 
     def _named(self, error: OSError) -> str:
         """Return the final path of the file that an error names."""

@@ -133,7 +133,11 @@ class ModelDirectory(NamedTuple):
             # A lone carriage return ends no line, and so no comment.
             text = file.read_bytes().decode("utf-8", "surrogateescape")
         except OSError as error:
-            raise _unreadable(file, error) from error
+            raise ModelConfigError(
+                f"failed to open text file for read {file}: {error.strerror}",
+                code="INTERNAL",
+                advice="It must be a readable file.",
+            ) from error
         try:
             return parse_pbtxt(text, path=str(file))
         except ModelConfigError as error:
@@ -298,12 +302,3 @@ def _not_utf8(text: str) -> str:
         line = text.count("\n", 0, error.start) + 1
         return f"\nLine {line} is not UTF-8 text, which only comments may be."
     return ""
-
-
-def _unreadable(file: Path, error: OSError) -> ModelConfigError:
-    """Return the error of an existing configuration that cannot be read."""
-    return ModelConfigError(
-        f"failed to open text file for read {file}: {error.strerror}",
-        code="INTERNAL",
-        advice="It must be a readable file.",
-    )

@@ -299,9 +299,14 @@ def exportable(
     reasons: list[str] = []
     for name in repository.names() if names is None else dict.fromkeys(names):
         directory = repository.directory(name)
-        reason = _why_not(repository, name) or _why_standin(standins.get(name))
-        if names is None and name in unloaded:
-            reason = reason or "it is unloaded"
+        reason = _why_not(repository, name)
+        if not reason and name in standins:
+            reason = (
+                f"a stand-in replaces it ({standins[name]}), so the model itself never "
+                "ran here; unload the stand-in first"
+            )
+        if not reason and names is None and name in unloaded:
+            reason = "it is unloaded"
         if directory is not None and not reason:
             chosen.append(directory)
         else:
@@ -321,15 +326,6 @@ def _why_not(repository: ModelRepository, name: str) -> str:
     if not directory.has_model_file() and not os.path.isfile(directory.config_file):
         return "it has no model.py yet"
     return ""
-
-
-def _why_standin(how: str | None) -> str:
-    if how is None:
-        return ""
-    return (
-        f"a stand-in replaces it ({how}), so the model itself never ran here; unload "
-        "the stand-in first"
-    )
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -92,17 +92,13 @@ def imported_modules(folder: Path) -> dict[str, set[Path]]:
     """
     found: dict[str, set[Path]] = {}
     sources = sorted(path for path in folder.rglob("*.py") if path.is_file())
-    own = frozenset(_own_names(folder, sources))
+    own = _PROVIDED.union(sys.stdlib_module_names, _own_names(folder, sources))
     for path in sources:
         for name in _imported_names(path):
             top = name.partition(".")[0]
-            if top not in own and not _is_provided(top):
+            if top not in own:
                 found.setdefault(name, set()).add(path.relative_to(folder))
     return found
-
-
-def _is_provided(name: str) -> bool:
-    return name in sys.stdlib_module_names or name in _PROVIDED
 
 
 def _own_names(folder: Path, sources: Iterable[Path]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from blsnb.engine.engine import Engine
@@ -27,7 +27,6 @@ from blsnb.engine.loading.model_sources import (
 from blsnb.engine.loading.override_folders import OverrideFolders
 from blsnb.engine.model_log import ModelLog
 from blsnb.engine.request.lifetime import RootRequest
-from blsnb.engine.served import Served
 from blsnb.errors import ModelLoadError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.compiled.releases import has
@@ -252,7 +251,9 @@ class ModelControl:
 
         def note() -> None:
             self.seconds[name] = time.perf_counter() - start
-            self._note_serving(source, before)
+            if (config := catalog.config(name)) is not None:
+                self.ensembles.note_source(source, config)
+            self.sources.note_serving(source, before)
 
         try:
             unchanged = set() if always else self.sources.unchanged_versions(source)
@@ -263,12 +264,6 @@ class ModelControl:
             count = self._engine.placements.gpu_count
             error.advice = with_findings(error.advice, directory, count)
             raise
-
-    def _note_serving(self, source: ModelSource, before: Iterable[Served]) -> None:
-        config = self._catalog.config(source.directory.name)
-        if config is not None:
-            self.ensembles.note_source(source, config)
-        self.sources.note_serving(source, before)
 
     def take_down(self, name: str, *, wanted: bool = False) -> None:
         """Stop serving a model; requests in flight are finished first.

@@ -49,13 +49,6 @@ class _Hold:
         self.is_over = False
         """Set at the end, since a task that a hook started keeps the context."""
 
-    def names(self) -> Iterator[str]:
-        """Yield the models that are being loaded, each because of the next one."""
-        hold: _Hold | None = self
-        while hold is not None:
-            yield hold.name
-            hold = hold.outer
-
 
 _current: ContextVar[_Hold | None] = ContextVar("hold", default=None)
 
@@ -169,15 +162,12 @@ class LoadLock:
                     return True
                 if blocker.first not in seen:
                     seen.add(blocker.first)
-                    left += self._waiting_parts(blocker.first)
+                    left += [
+                        each
+                        for each in self._holds
+                        if each.first is blocker.first and each.waiter is not None
+                    ]
         return False
-
-    def _waiting_parts(self, first: _Hold) -> list[_Hold]:
-        return [
-            each
-            for each in self._holds
-            if each.first is first and each.waiter is not None
-        ]
 
     def _remove(self, hold: _Hold) -> None:
         """Forget a hold and wake the others; without effect when repeated."""
@@ -202,8 +192,10 @@ class LoadLock:
 
     def is_held_for(self, name: str) -> bool:
         """Whether the caller is part of a load of this model."""
-        own = self._own()
-        return own is not None and name in own.names()
+        hold = self._own()
+        while hold is not None and hold.name != name:
+            hold = hold.outer
+        return hold is not None
 
     def _own(self) -> _Hold | None:
         hold = _current.get()

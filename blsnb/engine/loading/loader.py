@@ -287,7 +287,8 @@ class Loader:
 
 
 def _log_failures(name: str, errors: Mapping[int, CreateError]) -> None:
-    if any(_is_interrupt(error) for error in errors.values()):
+    failures = [each for each in errors.values() if isinstance(each, HookFailed)]
+    if any(isinstance(each.cause, KeyboardInterrupt) for each in failures):
         # Ctrl-C ends the load; nothing is wrong with the model.
         return
     for number, error in errors.items():
@@ -305,7 +306,3 @@ def _taken(errors: dict[int, CreateError]) -> CreateError:
     first = next(iter(errors.values()))
     errors.clear()
     return first
-
-
-def _is_interrupt(error: CreateError) -> bool:
-    return isinstance(error, HookFailed) and isinstance(error.cause, KeyboardInterrupt)

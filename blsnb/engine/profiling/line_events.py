@@ -203,9 +203,3 @@ def _owner(trace: Any) -> str:
     """Return the name of the tool that a trace function belongs to."""
     kind = trace if inspect.isroutine(trace) else type(trace)
     return str(getattr(kind, "__module__", None) or kind).partition(".")[0]
-
-
-def new_events(events: LineEvents) -> TraceFunction | Monitoring:
-    """Return what this version of Python has."""
-    has_monitoring = sys.version_info >= (3, 12)
-    return Monitoring(events) if has_monitoring else TraceFunction(events)

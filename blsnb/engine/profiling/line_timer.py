@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from typing import Any, Self
 
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.profiling.line_clock import LineCount, Place, ThreadLines
-from blsnb.engine.profiling.line_events import new_events
+from blsnb.engine.profiling.line_events import Monitoring, TraceFunction
 from blsnb.engine.profiling.surrounded_hooks import surrounded
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.errors import BlsnbError
@@ -56,7 +57,8 @@ class LineTimer:
         self._all_lines: list[ThreadLines] = []
         self._left = threading.Event()
         """Set whenever a thread has left the model's code."""
-        self._source = new_events(self)
+        has_monitoring = sys.version_info >= (3, 12)
+        self._source = Monitoring(self) if has_monitoring else TraceFunction(self)
 
     def __enter__(self) -> Self:
         if not _one.acquire(blocking=False):
