@@ -169,6 +169,15 @@ def test_a_configuration_that_contradicts_the_model_is_refused(server, config, r
     assert reason == refusal(server, onnx.identity(dims=(3, 2)), config)
 
 
+def test_the_advice_on_a_model_that_cannot_batch_names_its_dimensions(server):
+    """Triton's text only says that it does not."""
+    with pytest.raises(ModelLoadError) as caught:
+        load(server, onnx.identity(dims=(3, 2)), "max_batch_size: 4")
+
+    advice = "The first dimension of every input and output must be variable."
+    assert advice == caught.value.advice
+
+
 def test_a_scalar_must_have_dims_of_one(server):
     """The text is that of Triton's backend."""
     reason = refusal(
@@ -288,6 +297,18 @@ def test_only_inputs_may_fix_a_variable_dimension(server):
             {"kind": "CONTROL_SEQUENCE_CORRID", "how": "data_type: TYPE_UINT64"},
             f"{UNABLE}sequence control 'S', the model expects data-type FLOAT but the "
             "model configuration specifies data-type TYPE_UINT64",
+        ),
+        (
+            "S",
+            {"kind": "CONTROL_SEQUENCE_START", "how": "int32_false_true: [0, 1]"},
+            f"{UNABLE}sequence control 'S', the model expects data-type FLOAT but the "
+            "model configuration specifies data-type TYPE_INT32",
+        ),
+        (
+            "S",
+            {"kind": "CONTROL_SEQUENCE_START", "how": "bool_false_true: [false, true]"},
+            f"{UNABLE}sequence control 'S', the model expects data-type FLOAT but the "
+            "model configuration specifies data-type TYPE_BOOL",
         ),
     ],
 )

@@ -238,18 +238,20 @@ def test_an_instance_that_is_released_before_the_next_request_serves_on(pools):
 
     assert old is pool.take(a_request(), blocks_execute=False)
     assert [] == pools.made
-    assert 0 == pool.waiting_count
+    assert (0, 0) == (pool.waiting_count, pool.idle_count)
 
 
 def test_an_instance_that_is_released_soon_serves_on(pools, monkeypatch):
     """A request waits briefly before a new instance is made."""
     monkeypatch.setattr("blsnb.engine.instance.pool._RELEASE_S", 10)
     pool, old = abandoned(pools)
-    threading.Timer(0.02, lambda: end(pool, old)).start()
+    ending = threading.Timer(0.02, lambda: end(pool, old))
+    ending.start()
 
     assert old is pool.take(a_request(), blocks_execute=False)
     assert [] == pools.made
-    assert 0 == old.finalized
+    ending.join()
+    assert (0, 0) == (old.finalized, pool.idle_count)
 
 
 def test_a_waiting_request_gets_the_new_instance(pools):

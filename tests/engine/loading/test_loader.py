@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import stage
@@ -327,3 +329,19 @@ def test_a_broken_completion_fails_with_a_configuration_too(server, code, text):
         server.define("model", source, config=CONFIG)
 
     assert text in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("other.py", r"Python model file not found in '.*/m/1/other\.py'$"),
+        ("model.txt", r"Model name must end with '\.py'\. .* name is .model\.txt.\.$"),
+    ],
+)
+def test_a_model_file_is_there_and_has_the_suffix_of_python(server, file, reason):
+    """It is not imported otherwise."""
+    config = f'{CONFIG} backend: "python" default_model_filename: "{file}"'
+    with pytest.raises(ModelLoadError) as caught:
+        server.define("m", DOUBLE, config=config, files={"model.txt": DOUBLE})
+
+    assert re.search(reason, caught.value.reason)

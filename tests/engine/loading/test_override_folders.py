@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from blsnb.engine.loading.override_folders import OverrideFolders
@@ -99,6 +102,10 @@ def test_a_folder_is_removed_with_the_last_version_that_runs_from_it(folders, tm
     folders.use("m", tmp_path, [Version(False)])
     assert ((), False, False) == (folders.folders, first.exists(), second.exists())
     assert tmp_path.exists()
+    ended = weakref.ref(running)
+    del running
+    gc.collect()
+    assert ended() is None
 
 
 def test_a_folder_that_no_model_uses_is_removed(folders, tmp_path):

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -31,6 +32,16 @@ def test_the_result_reaches_the_loop(workers: Workers) -> None:
         return found
 
     assert workers.has(asyncio.run(main()))
+
+
+def test_the_result_reaches_a_loop_of_another_thread(workers: Workers) -> None:
+    """Ctrl-C never arrives there, so that nothing wakes it meanwhile."""
+
+    async def main() -> int:
+        return await asyncio.wait_for(workers.submit_async(lambda: 7), WAIT_S)
+
+    with ThreadPoolExecutor(1) as other:
+        assert 7 == other.submit(asyncio.run, main()).result()
 
 
 def test_an_exception_reaches_the_loop(workers: Workers) -> None:
