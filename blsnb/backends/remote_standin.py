@@ -44,7 +44,9 @@ class RemoteStandIn:
         """Return the configuration, completed from that of the remote model."""
         if config.inputs and config.outputs:
             return config
-        with self._connected() as stub, self._grpc_errors():
+        channel = messages.channel_to(self._target)
+        with channel, self._grpc_errors():
+            stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
             request = wire.ModelConfigRequest(name=config.name)
             remote = stub.ModelConfig(request, timeout=_CONNECT_S).config
         message = config.message
@@ -78,11 +80,6 @@ class RemoteStandIn:
                 "Load it there first.",
             )
         return instance
-
-    @contextlib.contextmanager
-    def _connected(self) -> Iterator[Any]:
-        with messages.channel_to(self._target) as channel:
-            yield service_pb2_grpc.GRPCInferenceServiceStub(channel)
 
     @contextlib.contextmanager
     def _grpc_errors(self) -> Iterator[None]:

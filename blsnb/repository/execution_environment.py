@@ -139,19 +139,8 @@ def _packages(path: Path, modified_ns: int, size: int) -> dict[str, str]:
             f"Path {path / _ACTIVATE} does not exist. The Python environment should "
             "contain an 'activate' script."
         )
-    return _python_packages(conda) | wheels
-
-
-def _python_packages(conda: Mapping[str, str]) -> dict[str, str]:
-    """Return Python and those of Conda's packages that the notebook has, too.
-
-    Most others are libraries of the system.
-    """
-    return {
-        name: version
-        for name, version in conda.items()
-        if name == "python" or _installed(name) is not None
-    }
+    # Most packages of Conda that the notebook lacks are libraries of the system.
+    return {name: conda[name] for name in conda if _installed(name)} | wheels
 
 
 def _in_folder(path: Path) -> Iterator[str]:

@@ -101,10 +101,10 @@ def create_failed(
         Versions that still serve with their former instances.
     """
     reasons = {number: reason_of(error) for number, error in errors.items()}
-    states = "".join(
-        f"version {number} is at {_state(number, serving)} state: {reason};"
-        for number, reason in reasons.items()
-    )
+    states = ""
+    for number, reason in reasons.items():
+        state = "READY" if number in serving else "UNAVAILABLE"
+        states += f"version {number} is at {state} state: {reason};"
     return ModelLoadError(
         f"load failed for model '{name}': {states}\n",
         reason=next(iter(reasons.values())),
@@ -123,10 +123,6 @@ def out_of_memory(error: MemoryError | OverflowError) -> ModelConfigError:
     )
     failure.__cause__ = error
     return failure
-
-
-def _state(number: int, serving: Collection[int]) -> str:
-    return "READY" if number in serving else "UNAVAILABLE"
 
 
 def reason_of(error: CreateError) -> str:

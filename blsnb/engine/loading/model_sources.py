@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from blsnb.engine.catalog import Catalog
@@ -98,20 +97,15 @@ class ModelSources:
             if override is None:
                 reason = "Load parameter 'config' must be specified for model file "
                 raise poll_failed(name, f"{reason}override")
-            path = self._written(name, override, files)
+            try:
+                path = self._folders.write(override, files)
+            except (OSError, ValueError) as error:
+                raise poll_failed(name, str(error)) from error
             return ModelDirectory(path, name, override)
         folder = self._repository.directory(name)
         if folder is None:
             raise poll_failed(name, *self._repository.why_none(name))
         return folder._replace(model=name, override=_parsed(name, config))
-
-    def _written(
-        self, name: str, config: ModelConfig, files: Mapping[str, bytes]
-    ) -> Path:
-        try:
-            return self._folders.write(config, files)
-        except (OSError, ValueError) as error:
-            raise poll_failed(name, str(error)) from error
 
     def steps(self, name: str, config: ConfigOverride | None = None) -> list[str]:
         """Return the models that a model uses as an ensemble; none if it is invalid.

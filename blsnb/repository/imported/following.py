@@ -97,8 +97,7 @@ class Follower:
             Whether it serves these files. If so, a new file causes a load only if it is
             a source, because models also write files.
         """
-        model = self._model(name)
-        model.note_load(before, after, is_serving)
+        self._model(name).note_load(before, after, is_serving)
 
     def note_written(self, name: str, files: Files, paths: Collection[str]) -> None:
         """Note that blsnb wrote files of a model.
@@ -173,9 +172,11 @@ class _FollowedModel:
         found = followed(files)
         if self._known is None:
             return found
-        own = {**{path: found[path] for path in self._known & found.keys()}}
-        versions = {path: found[path] for path in found if _is_version(path)}
-        return {**own, **versions, **sources(found)}
+        return {
+            path: stamp
+            for path, stamp in found.items()
+            if path in self._known or _is_version(path)
+        } | sources(found)
 
 
 def followed(files: Files) -> dict[str, FileStamp]:
