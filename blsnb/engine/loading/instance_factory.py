@@ -80,12 +80,9 @@ class InstanceFactory:
 
     def adapted(self, config: ModelConfig) -> ModelConfig:
         """Return the configuration for the maker, since stand-ins run on the CPU."""
-        standin = self.standins.get(config.name)
-        return config if standin is None else on_cpu(config)
+        return on_cpu(config) if config.name in self.standins else config
 
     def numbers(self, directory: ModelDirectory, config: ModelConfig) -> list[int]:
         """Return the versions to load; a stand-in needs no version folder."""
         numbers = directory.chosen_versions(config)
-        if not numbers and self.standins.get(directory.name) is not None:
-            return [1]
-        return numbers
+        return [1] if not numbers and directory.name in self.standins else numbers

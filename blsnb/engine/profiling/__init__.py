@@ -1,1 +1,1 @@
-"""Sampling of running models."""
+"""Samples of running models, and the times of their lines."""
