@@ -35,7 +35,7 @@ def test_the_result_reaches_the_loop(workers: Workers) -> None:
 
 
 def test_the_result_reaches_a_loop_of_another_thread(workers: Workers) -> None:
-    """Ctrl-C never arrives there, so that nothing wakes it meanwhile."""
+    """Ctrl-C never arrives there, so that it is not woken regularly."""
 
     async def main() -> int:
         return await asyncio.wait_for(workers.submit_async(lambda: 7), WAIT_S)
