@@ -20,7 +20,7 @@ from blsnb.arguments import (
     refuse,
 )
 from blsnb.evaluation.identity import header_of
-from blsnb.evaluation.journal import Journal, Journaled
+from blsnb.evaluation.journal import Journal
 from blsnb.evaluation.plain import Chunk, EvaluationSettings, Row, RowRunner
 from blsnb.evaluation.progress import Progress, Report, ShownProgress
 from blsnb.evaluation.repetition import repeat_worst, why_never
@@ -148,19 +148,17 @@ def evaluate(
         name, names = settings.model_name, input_names(parts, settings, runner)
         source = row_source(rows, names, sequence=demand.sequence, model_name=name)
         loop = _Loop(gathering, source.total, progress or shown)
-        place, left = runner, cast(Iterable[Row], source)
+        journal, left = None, cast(Iterable[Row], source)
         if demand.resume is not None:
             header, folders = _header(parts, demand, source.digest()), _folders(parts)
             journal = opened.enter_context(Journal(demand.resume, header, folders))
             left = journal.to_execute(source, gathering.add_stored)
-            place = Journaled(runner, journal)
-        loop.run(place, Chunks(left, settings.batch, demand.chunk_size))
+        loop.run(runner, Chunks(left, settings.batch, demand.chunk_size), journal)
         loop.repeat_worst(runner, never)
     return loop.evaluation()
 
 
 def _folders(parts: ServerParts) -> dict[str, str]:
-    """Return the folders of all models, by name."""
     found = map(parts.repository.directory, parts.repository.names())
     return {each.name: str(each.path) for each in found if each is not None}
 
@@ -210,10 +208,11 @@ class _Loop:
         self.interrupted = False
         self.elapsed_s = 0.0
 
-    def run(self, place: RowRunner, chunks: Chunks) -> None:
+    def run(self, runner: RowRunner, chunks: Chunks, journal: Journal | None) -> None:
         """Execute all rows; Ctrl-C ends the loop early."""
+        found = runner.results(self._taken(chunks))
         try:
-            for results in place.results(self._taken(chunks)):
+            for results in found if journal is None else journal.stored(found):
                 chunks.note(results)
                 for result in results:
                     self._gathering.add(self._waiting.pop(result.number), result)

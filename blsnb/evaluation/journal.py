@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from blsnb.arguments import path_of
 from blsnb.evaluation.identity import difference, digest_of_inputs
-from blsnb.evaluation.plain import Chunk, Row, RowResult, RowRunner
+from blsnb.evaluation.plain import Row, RowResult
 from blsnb.evaluation.stored_results import PackedResults, row_numbers, unpacked
 from blsnb.evaluation.work.chunks import whole_sequences
 from blsnb.trace.files.checked import Malformed
@@ -120,6 +120,12 @@ class Journal:
                 self._digests[row.number] = digest
                 yield row
 
+    def stored(self, results: Iterable[list[RowResult]]) -> Iterator[list[RowResult]]:
+        """Yield the results of chunks, each once it is stored."""
+        for each in results:
+            self.append(each)
+            yield each
+
     def append(self, results: Iterable[RowResult]) -> None:
         """Store results; when the call returns they survive the end of the process.
 
@@ -217,32 +223,6 @@ class Journal:
             raise
         self._end += len(data)
         self._count += 1
-
-
-class Journaled:
-    """A place whose results are stored before they are returned.
-
-    Parameters
-    ----------
-    place
-        The place where rows are executed.
-    journal
-        Stores the results.
-    """
-
-    def __init__(self, place: RowRunner, journal: Journal) -> None:
-        self._place = place
-        self._journal = journal
-
-    def results(self, chunks: Iterable[Chunk]) -> Iterator[list[RowResult]]:
-        """Yield the results of chunks, each once it is stored."""
-        for results in self._place.results(chunks):
-            self._journal.append(results)
-            yield results
-
-    def close(self) -> None:
-        """Close the place."""
-        self._place.close()
 
 
 class _StoredResults(Mapping[int, RowResult]):

@@ -111,7 +111,6 @@ class _Setting:
         self._random = random
 
     def sample(self) -> WarmupSample:
-        """Return the sample."""
         declared = [spec.name for spec in self._config.inputs]
         for name, given in self._inputs:
             # A dimension such as -2 of a declared input is refused later; that of

@@ -106,12 +106,10 @@ class Gathering:
         self._reasons[number] = reason
 
     def _worst(self) -> set[int]:
-        """Return the worst rows of all metrics."""
         ranked = (self._keeper.worst(each.name) for each in self._metrics)
         return {number for rows in ranked for number in rows}
 
     def _without_run(self) -> dict[int, str]:
-        """Return the reasons why worst rows have no run."""
         missing = sorted(self._worst() - self._runs.keys())
         return {number: self._reasons.get(number, _STORED) for number in missing}
 

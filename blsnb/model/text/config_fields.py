@@ -72,7 +72,6 @@ class _Scan:
         self._around: list[tuple[Any, Any, bool]] = []
 
     def take(self, token: str) -> None:
-        """Follow one token."""
         if token == "{":
             self._around.append((self.message, self.field, self._in_list))
             self.message = None if self.field is None else self.field.message_type

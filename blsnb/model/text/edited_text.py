@@ -66,7 +66,6 @@ def _applied(text: str, changes: Iterator[_Change]) -> str:
 def _changes(
     text: str, place: TextField, before: Any, wanted: Any
 ) -> Iterator[_Change]:
-    """Yield the changes of a message in the text."""
     for descriptor in wanted.DESCRIPTOR.fields:
         here = [each for each in place.fields or () if each.name == descriptor.name]
         old, new = _items(before, descriptor), _items(wanted, descriptor)
@@ -83,7 +82,6 @@ def _changed(
     wanted: Any,
     name: str,
 ) -> Iterator[_Change]:
-    """Yield the changes of the values of a field."""
     if not old and len(here) == 1 and here[0].fields is None:
         # A zero is written, and equal to no value.
         old = [0]

@@ -165,7 +165,6 @@ def _span(index: int, call: _Call, model: _Model, numbers: dict[Key, int]) -> Sp
 
 
 def _times_ns(request: SimulatedRequest, is_computed: bool) -> tuple[int, ...]:
-    """Return when a request began, was queued, started and ended."""
     times = request.began_ns, request.queued_ns, request.started_ns, request.ended_ns
     began, queued, started, ended = (_START_NS + each for each in times)
     return began, queued, started if is_computed else 0, ended

@@ -125,7 +125,6 @@ class SimulatedExecution:
         self.advance()
 
     def _act(self, step: Step) -> None:
-        """Respond, return and call, as the end of a step says."""
         if step.sends:
             self._respond(step.sends)
         if step.returns:

@@ -111,6 +111,5 @@ def _model_of(proc: Path, pid: int) -> str:
 
 
 def _spent_ns(proc: Path, pid: int) -> int:
-    """Return the processor time of a process's threads."""
     found = (text_of(task) for task in (proc / str(pid) / "task").glob("*/schedstat"))
     return sum(int(text.split()[0]) for text in found if text)
