@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from numbers import Real
 from typing import Any
 
-from blsnb.arguments import check_type
+from blsnb.arguments import check_type, several
 from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.planning.judgement import Judgement
@@ -22,7 +22,7 @@ def mix_of(
     request: ClientRequest,
     config: ModelConfig | None,
     priorities: Mapping[int, float] | None,
-    sequence_lengths: Sequence[int],
+    sequence_lengths: Collection[int],
 ) -> Mix:
     """Return the requests of a load.
 
@@ -47,10 +47,11 @@ def mix_of(
     priorities = priorities or {}
     for priority, share in priorities.items():
         _check_priority(priority, share)
-    check_type("sequence_lengths", sequence_lengths, Sequence, "a list of numbers")
-    for length in sequence_lengths:
+    check_type("sequence_lengths", sequence_lengths, Collection, "a list of numbers")
+    lengths = several(sequence_lengths)
+    for length in lengths:
         _check_length(length)
-    if not sequence_lengths and config and config.scheduling == "sequence_batching":
+    if not lengths and config and config.scheduling == "sequence_batching":
         raise ValueError(
             f"model {request.model_name!r} has sequences; expected their numbers of "
             "requests, such as sequence_lengths=[8] (--sequence 8)"
@@ -60,7 +61,7 @@ def mix_of(
         Kind(float(share), fields._replace(priority=priority))
         for priority, share in priorities.items()
     )
-    return Mix(kinds or (Kind(1.0, fields),), tuple(sequence_lengths))
+    return Mix(kinds or (Kind(1.0, fields),), tuple(lengths))
 
 
 def load_findings(mix: Mix, found: Judgement) -> Iterator[str]:
@@ -89,7 +90,8 @@ def load_findings(mix: Mix, found: Judgement) -> Iterator[str]:
 
 def _check_priority(priority: Any, share: Any) -> None:
     is_number = isinstance(share, Real) and not isinstance(share, bool)
-    if type(priority) is not int or priority < 0 or not is_number or not share > 0:
+    is_share = is_number and 0 < share < math.inf
+    if type(priority) is not int or priority < 0 or not is_share:
         raise ValueError(
             f"priorities={{{priority!r}: {share!r}}} is not valid; expected shares of "
             "more than 0 by priority, such as {1: 0.2, 2: 0.8}"

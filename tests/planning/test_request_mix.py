@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from blsnb.parts.requests import ClientRequest
@@ -28,6 +29,15 @@ def test_requests_have_the_fields_that_schedulers_read():
         (Kind(1.0, KEPT._replace(priority=0)), Kind(2.5, KEPT._replace(priority=4))),
         (1, 100_000),
     ) == mix_of(REQUEST, config("m"), {0: 1, 4: 2.5}, [1, 100_000])
+
+
+@pytest.mark.parametrize("lengths", [np.array([4, 8]), [np.int64(4), np.int8(8)]])
+def test_lengths_of_sequences_may_be_those_of_numpy(lengths):
+    """As they are in a table of requests."""
+    found = mix_of(REQUEST, None, None, lengths)
+
+    assert (4, 8) == found.lengths
+    assert {int} == set(map(type, found.lengths))
 
 
 SHARES = "expected shares of more than 0 by priority, such as {1: 0.2, 2: 0.8}"
@@ -56,6 +66,7 @@ SEQUENCES = "sequence_batching {}"
                 (1, True, "priorities={1: True}"),
                 (1, "1", "priorities={1: '1'}"),
                 (1, math.nan, "priorities={1: nan}"),
+                (1, math.inf, "priorities={1: inf}"),
             )
         ),
         *(

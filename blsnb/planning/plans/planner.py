@@ -58,7 +58,7 @@ def plan(
     duration_s: float,
     requests: int,
     priorities: Mapping[int, float] | None,
-    sequence_lengths: Sequence[int],
+    sequence_lengths: Collection[int],
     progress: Progress | None,
     world: PlannedWorld,
     calibration: Calibration | None,
@@ -90,7 +90,7 @@ def plan(
     found = calibration or ended_once(
         partial(world.calibrate, requests, duration_s, mix)
     )
-    if priorities or sequence_lengths:
+    if priorities or mix.lengths:
         found = replace(found, mix=mix._replace(size=found.mix.size))
     made = planned(found, compared, rates, p99_ms * 1e3, cores, seed, report, live)
     return replace(made, _world=world)
@@ -101,7 +101,7 @@ def _mix(
     request: ClientRequest,
     is_new: bool,
     priorities: Mapping[int, float] | None,
-    sequence_lengths: Sequence[int],
+    sequence_lengths: Collection[int],
 ) -> Mix:
     # Elsewhere the sequences are those that were observed.
     config = parts.engine.catalog.config(request.model_name) if is_new else None
