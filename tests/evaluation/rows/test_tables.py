@@ -197,6 +197,22 @@ def test_the_digest_of_a_parquet_file_follows_its_values(parquet, arrow, tmp_pat
     assert digests[0] == digests[1] != digests[2]
 
 
+def test_the_digest_of_a_parquet_file_reads_its_footer_only(parquet, arrow, tmp_path):
+    """So a large file is not read; its footer has the statistics of all values."""
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(arrow.table({"X": list(range(1000))}), path)
+    source, content = row_source(path, INPUTS), path.read_bytes()
+    footer = int.from_bytes(content[-8:-4], "little") + 8
+
+    def digest(at):
+        path.write_bytes(content[:at] + b"?" + content[at + 1 :] if at else content)
+        return source.digest()
+
+    before = digest(0)
+    assert before == digest(len(content) - footer - 1)
+    assert before != digest(len(content) - footer)
+
+
 def test_another_file_is_no_parquet_file(arrow, tmp_path):
     """The error names the file."""
     path = tmp_path / "rows.parquet"
