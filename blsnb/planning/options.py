@@ -70,6 +70,12 @@ def _batching(message: Any) -> Any:
     return sequences.oldest if sequences.HasField("oldest") else sequences.direct
 
 
+def gpus_of(config: ModelConfig) -> int:
+    """Return the number of GPUs that each have the count of instances; 1 without."""
+    groups = config.instance_groups
+    return max(1, len(groups[0].gpus)) if groups else 1
+
+
 @dataclass(frozen=True)
 class Option:
     """One configuration of all models.

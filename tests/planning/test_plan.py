@@ -172,6 +172,18 @@ def test_the_cheapest_configuration_that_holds_is_found():
     assert [2_000] * 4 + [20_000] + [2_000] * 2 == [each.calls for each in plan.curve]
 
 
+def test_one_more_instance_is_one_on_each_gpu(few_requests):
+    """As the count of an instance group is; both GPUs had half of the instances."""
+    group = 'instance_group { name: "m" kind: KIND_GPU count: 2 gpus: [0, 1] }'
+    model = CalibratedModel(config("m", 0, group), {1: [waits(10)]})
+    found = calibration(model)
+    plan = planned(found, options({"m": model.config}, {}, {}, {}), [200.0], 1e6)
+
+    assert 0.5 == pytest.approx(plan.best.at_most.models["m"].use, rel=0.1)
+    assert 2 / 6 == pytest.approx(plan.more["m"].models["m"].use, rel=0.1)
+    assert "One more instance of m on each GPU: p99" in "\n".join(plan.findings)
+
+
 def test_a_load_that_nothing_holds_is_said(few_requests):
     """The fastest configuration comes first."""
     found = calibration(observed("m", waits(10)))

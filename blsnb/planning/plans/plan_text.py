@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from blsnb.errors import BlsnbError
 from blsnb.planning.calibration import HERE, WORLDS
 from blsnb.planning.judgement import CORES, Judgement
-from blsnb.planning.options import Setting
+from blsnb.planning.options import Setting, gpus_of
 from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.request_mix import load_findings
 from blsnb.planning.search import Judged
@@ -93,8 +93,9 @@ def findings(plan: ComparedConfigurations) -> list[str]:
     texts.append(_reason(best))
     texts += load_findings(plan.calibration.mix, best)
     texts += [
-        f"One more instance of {name}: p99 {time(found.p99_us)} instead of "
-        f"{time(best.p99_us)} at {best.rate:g} requests/s."
+        f"One more instance of {name}{_on_gpus(plan, name)}: p99 "
+        f"{time(found.p99_us)} instead of {time(best.p99_us)} at {best.rate:g} "
+        "requests/s."
         for name, found in plan.more.items()
     ]
     texts += [
@@ -102,6 +103,10 @@ def findings(plan: ComparedConfigurations) -> list[str]:
         for name, sizes in _extrapolated(plan.best).items()
     ]
     return [*texts, *_beyond(plan), *plan.calibration.findings]
+
+
+def _on_gpus(plan: ComparedConfigurations, name: str) -> str:
+    return " on each GPU" * (gpus_of(plan.calibration.models[name].config) > 1)
 
 
 def _beyond(plan: ComparedConfigurations) -> Iterator[str]:

@@ -22,7 +22,7 @@ from blsnb.planning.calibrate import configs_of, first_trace
 from blsnb.planning.calibration import HERE, Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.observations import reached
-from blsnb.planning.options import Option, Setting, options
+from blsnb.planning.options import Option, Setting, gpus_of, options
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.plan import Plan
 from blsnb.planning.plans.planned_world import PlannedWorld
@@ -182,15 +182,16 @@ def _rates(rate: Any) -> tuple[float, ...]:
 
 
 def _one_more(calibration: Calibration, option: Option, name: str) -> Option:
-    """Return an option with one more instance of a model."""
+    """Return an option with one more instance of a model, on each of its GPUs."""
     config = option.configs.get(name, calibration.models[name].config)
-    count = len(config.instance_names()) + 1
+    gpus = gpus_of(config)
+    count = len(config.instance_names()) // gpus + 1
     changed = Setting(instances=count).applied(config)
     settings = {
         **option.settings,
         name: option.settings.get(name, Setting())._replace(instances=count),
     }
-    return Option(settings, {**option.configs, name: changed}, option.cost + 1)
+    return Option(settings, {**option.configs, name: changed}, option.cost + gpus)
 
 
 def _check_positive(**numbers: Any) -> None:
