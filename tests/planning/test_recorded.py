@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
+from cells import CONFIG, DOUBLE
 
 from blsnb.errors import BlsnbError
+from blsnb.parts.requests import client_request
+from blsnb.parts.server_parts import parts_of
 from blsnb.planning.calibration import TRITON
+from blsnb.planning.simulation.loads import Mix
+from blsnb.planning.triton.real_world import RealWorld
 from blsnb.planning.triton.recorded import calibrate_recorded
 from blsnb.results.run import ImportedRun
 from blsnb.trace.capture import trace_of
@@ -138,6 +143,18 @@ def test_processor_time_is_given_or_waiting():
     assert 4 * MS == given.models["a"].by_size[1][0].computing_ns
     assert "processor times" not in str(given)
     assert "all work of chain counts as waiting" in str(unknown)
+
+
+def test_a_plan_of_a_recording_observes_no_server(server):
+    """Its models have the configurations of this server."""
+    for name in CONFIGS:
+        server.define(name, DOUBLE, config=CONFIG)
+    request = client_request("chain", {"X": [1.0]}, {}, "plan")
+    world = RealWorld(parts_of(server), request, recording=Recording(chains()))
+    found = world.calibrate(1, 1e-9, Mix())
+
+    assert ["a", "chain"] == list(found.models)
+    assert server.config("a") == found.models["a"].config.to_dict()
 
 
 def test_calls_stand_for_executions_that_were_not_recorded():

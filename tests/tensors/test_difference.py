@@ -160,6 +160,14 @@ def test_a_difference_in_nan_alone_has_an_index():
     assert found.words.endswith("first at [1]: nan, was 1")
 
 
+def test_the_first_of_many_differences_in_nan_has_the_index():
+    """More elements than are compared at once."""
+    values = np.zeros(1 << 17, np.float32)
+    values[[0, -1]] = NAN
+
+    assert (0,) == difference(tensor(values), tensor(np.zeros(1 << 17))).index
+
+
 def test_infinities_differ_from_numbers_and_from_one_another():
     """They equal themselves."""
     found = difference(tensor([INF, INF, -INF]), tensor([INF, -INF, -INF]))

@@ -8,7 +8,10 @@ from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
 from blsnb.model.text.text_hints import data_type_meant, hint
 
-MESSAGE = "Expected a message: name { … }."
+MESSAGE = (
+    "Expected a message: name { … }. A list of messages has no comma after the last "
+    "one."
+)
 
 
 @pytest.mark.parametrize(
