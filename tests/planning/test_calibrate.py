@@ -160,6 +160,19 @@ def test_a_model_that_some_requests_call_is_planned(server):
     assert 0 < judged(found)[0].models["double"].calls < 1
 
 
+def test_a_coroutine_is_planned(server):
+    """Only what it computes between its waits needs a processor."""
+    waits = "await asyncio.sleep(0.02)\n"
+    call = "response = await ask('double', request).async_exec()\n"
+    source = f"{waits}{call}return [reply(answer_of(response))]"
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("a", cell(source, asynchronous=True), config=CONFIG)
+    behaviour = observed(server, "a", X).models["a"].by_size[1][0]
+
+    assert ["double", ""] == [step.model for step in behaviour.steps]
+    assert 0 < behaviour.computing_ns < 10_000_000 < behaviour.own_ns
+
+
 def test_a_stream_is_planned_with_its_first_response(server):
     """Its responses, and the return of ``execute``, are steps of its execution."""
     more = "model_transaction_policy { decoupled: true }"

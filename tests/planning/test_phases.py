@@ -16,7 +16,7 @@ from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton import agreement, calibrate, phases
 from blsnb.planning.triton.calibrate import crowd_of
 from blsnb.planning.triton.observation import Observation, TracedModels
-from blsnb.planning.triton.phases import Loaded, Phase, arriving
+from blsnb.planning.triton.phases import Computing, Loaded, Phase, arriving
 from blsnb.planning.triton.processes import ProcessorTimes
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START
 
@@ -173,6 +173,21 @@ def test_a_calibration_says_what_was_measured_again():
     again = remarks(calm, calm._replace(attempts=2))
     assert [True] == ["disturbed 1 of the 2 loads, which was" in each for each in again]
     assert "other processes used 25% of the processors" in remarks(calm, busy)[1]
+    assert "disturbed 2 of the 2 loads, which were measured" in remarks(busy, busy)[0]
+
+
+def test_a_model_computes_as_long_as_on_the_plain_server():
+    """How that depends on the batch size was traced; a request costs the server, too.
+
+    A model that the plain server has not executed computes for no time.
+    """
+    traced = TracedModels({}, {"m": Computing(1e6, 1e6), "n": Computing(1e6)}, 0)
+    spent = ProcessorTimes(0, {"m": 60_000_000, "n": 0})
+    counted = {"m": {1: Executed(10, 1), 2: Executed(10, 1)}, "n": {}}
+    plain = Phase(1, 1, 1.0, spent, 0, 1, counted)
+    found = [agreement._spent(name, traced, plain, 5e3) for name in ("m", "n")]
+
+    assert [Computing(1.2e6 + 5e3, 1.2e6), Computing()] == found
 
 
 class LoadedFor:
