@@ -108,8 +108,5 @@ def candidates(place: FieldPlace) -> dict[str, str]:
     if place.field.enum_type is not None:
         names = [value.name for value in place.field.enum_type.values]
         return {name: known.get(name, "") for name in names}
-    return dict.fromkeys(_BOOLS, "") if _is_bool(place.field) else {}
-
-
-def _is_bool(field: Any) -> bool:
-    return bool(field.type == field.TYPE_BOOL)
+    is_bool = place.field.type == place.field.TYPE_BOOL
+    return dict.fromkeys(_BOOLS, "") if is_bool else {}

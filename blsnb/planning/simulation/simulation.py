@@ -58,12 +58,6 @@ class SimulatedModel:
     overheads_ns: Sequence[int] = ()
     draw_next: Draw | None = None
 
-    def draw_overhead_ns(self, chance: random.Random) -> int:
-        """Return the time of a request outside of queue and execution."""
-        if not self.overheads_ns:
-            return self.overhead_ns
-        return chance.choice(self.overheads_ns)
-
 
 class Frontend(NamedTuple):
     """Work for a request of a client before it reaches its model.
@@ -235,11 +229,13 @@ class Simulation:
 
     def _receive(self, request: SimulatedRequest) -> None:
         """Pass a request on to its model, after what it takes outside of it."""
-        model = request.model
-        overhead_ns = self._models[model].draw_overhead_ns(self._overheads)
+        model = self._models[request.model]
+        overhead_ns = model.overhead_ns
+        if model.overheads_ns:
+            overhead_ns = self._overheads.choice(model.overheads_ns)
         if request.parent is None:
             overhead_ns += self._frontends[0].waiting_ns
-        add = self.stations[model].add
+        add = self.stations[request.model].add
         if overhead_ns:
             self.timeline.after(overhead_ns, partial(add, request))
         else:
