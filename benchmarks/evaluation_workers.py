@@ -18,7 +18,7 @@ from blsnb.evaluation.plain import Row as DataRow
 from blsnb.evaluation.work.chunks import Chunks
 from blsnb.evaluation.work.portable import copy_server
 from blsnb.evaluation.work.processes import RowsInProcesses
-from blsnb.evaluation.work.rows_in_server import InServer
+from blsnb.evaluation.work.rows_in_server import RowsInServer
 from blsnb.evaluation.work.server_copy import Opening
 from blsnb.parts.server_parts import parts_of
 
@@ -65,7 +65,7 @@ def _speed_up(server: blsnb.Server, count: int) -> Row:
             copy_server(parts_of(server), "busy", models), models, settings
         )
         found = _seconds(RowsInProcesses(opening, count), 20 * count)
-    here = _seconds(InServer(parts_of(server), settings), 1)
+    here = _seconds(RowsInServer(parts_of(server), settings), 1)
     what = f"evaluate(), {ROWS} rows of {MS} ms, workers={count}"
     goal = Goal(1 / (EFFICIENCY * count))
     return Row(what, found * 1e3, "ms", here * 1e3, "without workers", goal)

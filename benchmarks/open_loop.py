@@ -75,7 +75,7 @@ def _own(client: TritonClient, model: str, rate: int) -> tuple[float, float]:
     dtype = of_array(array.dtype)
     assert dtype is not None
     message = RequestMessage(model, (freeze("X", array, dtype),))
-    times = arrivals_at(CONSTANT, rate, Load(WINDOW_S, 10_000), seed=0)
+    times = arrivals_at(CONSTANT, rate, Load(WINDOW_S, 10_000).count(rate), seed=0)
     row = open_row(client.sender([message]), times)
     return row.p50_us, row.sent_rate
 

@@ -60,7 +60,7 @@ def run_case(case: Case, report: Callable[[str], None]) -> Result:
         with blsnb.Server(model_repository=folder, startup_models="*") as server:
             world = _world_of(server, case)
             report("calibrate")
-            calibration = world.calibrate(CALIBRATION_REQUESTS, CALIBRATION_S)
+            calibration = world.calibrate(CALIBRATION_REQUESTS, CALIBRATION_S, Mix())
             report("predict")
             saturation = _saturation(calibration, case)
             rates = [round(saturation * share, 1) for share in SHARES]
@@ -163,7 +163,8 @@ class SequenceSender:
 
 
 def _arrivals(rate: float, seed: int) -> Arrivals:
-    return arrivals_at(POISSON, rate, Load(MEASURED_S, _MAX_REQUESTS), seed)
+    count = Load(MEASURED_S, _MAX_REQUESTS).count(rate)
+    return arrivals_at(POISSON, rate, count, seed)
 
 
 def _predicted(calibration: Calibration, case: Case, rate: float) -> Rate:
@@ -201,8 +202,10 @@ def _simulated(
 ) -> Simulated:
     ended: list[SimulatedRequest] = []
     fields = _fields(case)
-    calibration.simulation(seed=seed, observed=speed).run(
-        case.root, times_ns, ended.append, fields=lambda: next(fields)
+    simulation = calibration.simulation(seed=seed, observed=speed)
+    simulation.run(
+        times_ns,
+        lambda: simulation.send(case.root, 1, ended.append, None, next(fields)),
     )
     return Simulated(ended)
 
@@ -224,7 +227,7 @@ def _measured(
     world: RealWorld, case: Case, rates: Sequence[float]
 ) -> Iterator[tuple[int | None, LoadRow, Costs]]:
     """Yield measurements: the number of the rate, or None for the saturation."""
-    with world.serving() as server:
+    with world.serving({}) as server:
         assert server.target.pid is not None
         spent = partial(processor_times, server.target.pid, list(case.models))
         sender: Sender = server.client.sender(world.messages)
