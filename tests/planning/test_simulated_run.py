@@ -106,6 +106,8 @@ def test_a_run_is_simulated_at_another_rate(plan):
     [
         ({"requests": 0}, "requests=0 is not valid; expected 1 to 100,000"),
         ({"rate": 0}, "rate=0 is not valid; expected more than 0"),
+        ({"rate": -1}, "rate=-1 is not valid; expected more than 0"),
+        ({"rate": float("nan")}, "rate=nan is not valid; expected more than 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(plan, options, text):

@@ -22,7 +22,7 @@ from blsnb.planning.calibrate import configs_of, first_trace
 from blsnb.planning.calibration import HERE, Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.observations import reached
-from blsnb.planning.options import Option, Setting, gpus_of, options
+from blsnb.planning.options import Option, Setting, check_positive, gpus_of, options
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.plan import Plan
 from blsnb.planning.plans.planned_world import PlannedWorld
@@ -66,9 +66,9 @@ def plan(
     """Plan the instances of a server's models; see `Server.plan`."""
     parts.lifetime.check_open()
     rates = _rates(rate)
-    _check_positive(p99_ms=p99_ms, duration_s=duration_s)
+    check_positive(p99_ms=p99_ms, duration_s=duration_s)
     if cores is not None:
-        _check_positive(cores=cores)
+        check_positive(cores=cores)
         cores = float(cores)
     check_whole(seed=seed, requests=requests)
     seed, requests = int(seed), int(requests)
@@ -173,7 +173,7 @@ def _rates(rate: Any) -> tuple[float, ...]:
         refuse("rate", rate, "a number of requests per second, or several")
     given = several(rate)
     for each in given:
-        _check_positive(rate=each)
+        check_positive(rate=each)
     if not 1 <= len(set(given)) <= MAX_RATES:
         raise ValueError(
             f"{len(set(given))} rates are not valid; expected 1 to {MAX_RATES}"
@@ -192,14 +192,6 @@ def _one_more(calibration: Calibration, option: Option, name: str) -> Option:
         name: option.settings.get(name, Setting())._replace(instances=count),
     }
     return Option(settings, {**option.configs, name: changed}, option.cost + gpus)
-
-
-def _check_positive(**numbers: Any) -> None:
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, Real):
-            refuse(name, value, "a number")
-        if not 0 < float(value) < float("inf"):
-            raise ValueError(f"{name}={value!r} is not valid; expected more than 0")
 
 
 def _numbers(name: str, choices: Any) -> dict[str, list[int]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from blsnb.arguments import check_numbers, check_whole
+from blsnb.arguments import check_whole
 from blsnb.model.config import ModelConfig
 from blsnb.planning.judgement import simulate
+from blsnb.planning.options import check_positive
 from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.results.run import ImportedRun
@@ -36,13 +36,11 @@ def run_of(outcome: ComparedConfigurations, requests: int, rate: float) -> Impor
         A number is out of range.
     """
     check_whole(requests=requests)
-    check_numbers(rate=rate)
+    check_positive(rate=rate)
     if not 1 <= requests <= _MAX_REQUESTS:
         raise ValueError(
             f"requests={requests!r} is not valid; expected 1 to {_MAX_REQUESTS:,}"
         )
-    if not 0 < rate < math.inf:
-        raise ValueError(f"rate={rate!r} is not valid; expected more than 0")
     found = outcome.calibration
     option = outcome.best.option
     _, answers = simulate(found, option, rate, requests, outcome.seed, outcome.cores)
