@@ -86,16 +86,6 @@ def close_refused(
     recorder.close(caller.root.record, call, message.inputs, ())
 
 
-def refused_pair() -> ResponseMessage:
-    """Return what a client receives that expects one response and is sent two.
-
-    References
-    ----------
-    server: src/grpc/infer_handler.cc, InferResponseComplete
-    """
-    return ResponseMessage(error="expected a single response, got 2")
-
-
 def parse_version(text: str) -> int:
     """Return the requested version; -1 without one: the server chooses.
 

@@ -9,12 +9,7 @@ from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.decoupled import DecoupledRequests
 from blsnb.engine.instance.slot import Retired
-from blsnb.engine.refusals import (
-    NOT_READY,
-    close_refused,
-    decoupled_refusal,
-    refused_pair,
-)
+from blsnb.engine.refusals import NOT_READY, close_refused, decoupled_refusal
 from blsnb.engine.request.deferred import DeferredResponse, start_on_worker
 from blsnb.engine.request.inflight import Caller, Inflight
 from blsnb.engine.request.lifetime import RootRequest, Unwind
@@ -254,7 +249,8 @@ class Router:
             if steps is not None:
                 steps.end(inflight)
         if response.followed and caller.is_client and steps is None and not many:
-            response = refused_pair()
+            # server: src/grpc/infer_handler.cc, InferResponseComplete
+            response = ResponseMessage(error="expected a single response, got 2")
         if response.error is not None:
             call.flags |= CallFlag.ERROR
             call.error = response.error

@@ -10,7 +10,6 @@ from blsnb.engine.refusals import (
     late_refusal,
     not_submitted,
     parse_version,
-    refused_pair,
 )
 from blsnb.engine.request.inflight import Caller
 from blsnb.engine.request.lifetime import RootRequest
@@ -105,14 +104,6 @@ def test_a_refused_request_has_a_complete_record(begun_ns, advice):
     assert ([advice] if advice else None) == call.notes
     assert call.request_end_ns > 5
     assert (begun_ns or call.request_end_ns) == call.request_start_ns
-
-
-def test_a_second_response_is_an_error_for_a_client_of_one():
-    """The text is that of Triton's gRPC server."""
-    assert ("expected a single response, got 2", "INTERNAL") == (
-        refused_pair().error,
-        refused_pair().code,
-    )
 
 
 @pytest.mark.parametrize(

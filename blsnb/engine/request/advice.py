@@ -25,14 +25,6 @@ def input_advice(given: list[str], missing: list[str], known: list[str]) -> str:
     return "\n".join(meant)
 
 
-def batch_advice(most: int) -> str:
-    """Return advice on a batch of too many rows."""
-    return (
-        f"The first axis is the batch: send {most} rows at most in a request, or raise "
-        "max_batch_size."
-    )
-
-
 def shape_advice(shape: Shape, expected: Shape, batched: bool) -> str:
     """Return advice on a wrong shape: both shapes, and what to change."""
     marked = f"  expected {_marked(expected, batched)}"

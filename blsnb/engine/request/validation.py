@@ -6,12 +6,7 @@ import math
 from typing import NamedTuple
 
 from blsnb.arguments import names_advice
-from blsnb.engine.request.advice import (
-    batch_advice,
-    datatype_advice,
-    input_advice,
-    shape_advice,
-)
+from blsnb.engine.request.advice import datatype_advice, input_advice, shape_advice
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.pb_utils.message import RequestMessage
@@ -220,7 +215,9 @@ class RequestValidator:
         return RequestError(
             f"{request}inference request batch-size must be <= "
             f"{self._max_batch_size} for '{self._model}'",
-            advice=batch_advice(self._max_batch_size),
+            advice="The first axis is the batch: send "
+            f"{self._max_batch_size} rows at most in a request, or raise "
+            "max_batch_size.",
         )
 
     def _check_counted_batch(self, inputs: dict[str, TensorRef], request: str) -> None:

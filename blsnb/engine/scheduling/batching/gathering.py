@@ -55,7 +55,7 @@ class QueueWalk(Generic[T]):
         self._rules = rules
         self._batch = batch
         self._first = batch.members[0] if batch.members else None
-        self._before = self._total = batch.size if batch.members else 0
+        self._before = self._total = batch.size
         self._count = self._best = 0
         self._best_because: Reason | None = None
         self._frozen = False
