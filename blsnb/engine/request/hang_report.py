@@ -146,14 +146,17 @@ def notice(inflight: Inflight, seconds: float) -> None:
         "; ".join(deadlock.wait_cycle(inflight)) or "a response sender has to answer"
     )
     model, pool = inflight.message.model_name, inflight.waiting_for
-    ending = "This may still end;"
+    text = (
+        f"{model} has waited {seconds:g} s ({circle}). This may still end; Ctrl-C ends "
+        "it now."
+    )
     if pool is not None and deadlock.is_held_by_callers(inflight):
-        ending = (
-            "Each of these instances executes a caller of this request: if its "
-            "execute() waits for the response, Triton would wait here forever. "
-            f"{_more_instances(model, len(pool.instances) + 1)}"
+        fix = _more_instances(model, len(pool.instances) + 1)
+        text = (
+            f"{model} has waited {seconds:g} s ({circle}). Each of these instances "
+            "executes a caller of this request: if its execute() waits for the "
+            f"response, Triton would wait here forever. {fix} Ctrl-C ends it now."
         )
-    text = f"{model} has waited {seconds:g} s ({circle}). {ending} Ctrl-C ends it now."
     inflight.note(text)
     _log.warning("%s", text)
 
