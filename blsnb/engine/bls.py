@@ -263,7 +263,7 @@ class InstanceBackend:
             keep_line(execution.call, level, text)
         if level != "PRINT":
             call = None if execution is None else execution.call
-            self._log(level, text, *(place or log_position(1)), call)
+            self._log(level, text, *(place or log_position()), call)
 
     def is_model_ready(self, name: str, version: str) -> bool:
         """Whether a model, or a version of it, can serve."""

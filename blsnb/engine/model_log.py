@@ -100,15 +100,9 @@ def keep_line(call: Call, level: str, text: str) -> None:
         call.logs.append(LogLine(CLOCK.now_ns(), level, text))
 
 
-def log_position(depth: int) -> tuple[str, int]:
-    """Return file and line of the innermost frame outside blsnb.
-
-    Parameters
-    ----------
-    depth
-        Number of frames to skip.
-    """
-    frame: types.FrameType | None = sys._getframe(depth + 1)
+def log_position() -> tuple[str, int]:
+    """Return file and line of the innermost frame outside blsnb."""
+    frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)

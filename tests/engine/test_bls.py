@@ -283,3 +283,15 @@ def test_a_thread_learns_why_its_call_was_ended(server):
 
     assert stage.events["asked"].wait(60)
     assert "Triton would wait here forever" in stage.seen[0]
+
+
+def test_a_model_that_a_coroutine_calls_is_the_parent_of_its_own_calls(server):
+    """The coroutine runs on its event loop, and so does the model that it calls."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("middle", calling("double"), config=CONFIG)
+    calls = 'return [reply(answer_of(ask("middle", request).exec()))]'
+    server.define("outer", cell(calls, asynchronous=True), config=CONFIG)
+
+    spans = server.infer("outer", X).trace.spans
+
+    assert [-1, 0, 1] == [span.parent for span in spans]
