@@ -144,13 +144,17 @@ def run(words: Sequence[str]) -> int:
         with _end_signal() as end:
             endpoints = _endpoints(given, server, access, options)
             log.settings = _log_settings(given, endpoints.log_settings)
-            for name, address in endpoints.addresses.items():
-                _log.info("Started %s at %s", _SERVICES[name], address)
-            print("\n".join(_lines(server, endpoints, token)), flush=True)
+            _announce(server, endpoints, token)
             end.wait()
         # It closes the end points, too.
         server.close()
         return _exit_status(server)
+
+
+def _announce(server: Server, endpoints: Endpoints, token: str) -> None:
+    for name, address in endpoints.addresses.items():
+        _log.info("Started %s at %s", _SERVICES[name], address)
+    print("\n".join(_lines(server, endpoints, token)), flush=True)
 
 
 def _exit_status(server: Server) -> int:

@@ -183,12 +183,11 @@ def interruptible(
         nonlocal handler
         made = InterruptHandler(root.end, root.folders, previous)
         # During a call another Ctrl-C may have been handled; none is between these.
-        if handler is None and not is_over:
-            handler = made
         if handler is None:
-            root.end(RequestInterrupted())
-        else:
-            handler.handle(number, frame)
+            handler = made
+        if is_over:
+            handler.close()
+        handler.handle(number, frame)
 
     if is_handled:
         _signal.signal(signal.SIGINT, on_interrupt)
@@ -200,7 +199,7 @@ def interruptible(
         if not root.ended_by(error):
             raise
     finally:
-        # From here on Ctrl-C makes no handler, which nothing would close.
+        # From here on Ctrl-C closes the handler that it makes.
         is_over = True
         if handler is not None:
             _close_interrupted(root, close, handler)
