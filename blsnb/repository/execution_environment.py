@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.files.read_budget import InflatedStream
 from blsnb.printable import printable
 
 if TYPE_CHECKING:
     import tarfile
+
+    from blsnb.files.read_budget import InflatedStream
 
 PARAMETER = "EXECUTION_ENV_PATH"
 """Parameter of a model's configuration: path of a folder or a packed environment."""

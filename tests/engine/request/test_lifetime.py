@@ -147,7 +147,7 @@ def test_an_interrupt_in_the_users_code_is_raised(root):
 def test_ctrl_c_within_the_handler_of_another_is_repeated_by_one_thread(
     root, monkeypatch, module, name
 ):
-    """That thread has ended with the request: the user's next code goes on."""
+    """That thread has ended with the request: later code is not interrupted."""
     usual, presses = getattr(module, name), iter([signal.SIGINT])
 
     def pressed(*arguments: object) -> object:

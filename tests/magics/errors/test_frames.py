@@ -9,7 +9,8 @@ from zipfile import BadZipFile, ZipFile
 import pytest
 
 import blsnb
-from blsnb.errors import InputError, RepositoryError, TraceFileError
+from blsnb.errors import InputError, RepositoryError
+from blsnb.evaluation.rows.npz import npz_records
 from blsnb.magics.errors import frames
 from blsnb.repository.repository import ModelRepository
 
@@ -82,15 +83,15 @@ def test_a_library_is_hidden_where_blsnb_calls_it_and_shown_where_the_user_does(
     tmp_path,
 ):
     """What blsnb does inside is not the user's mistake."""
-    file = tmp_path / "broken.blsrun"
+    file = tmp_path / "broken.npz"
     file.write_text("no archive")
-    with pytest.raises(TraceFileError) as ours:
-        blsnb.load_run(file)
+    with pytest.raises(ValueError, match="not a zip file") as ours:
+        npz_records(file)
     with pytest.raises(BadZipFile) as users:
         ZipFile(file)
 
-    assert isinstance(ours.value.__cause__, BadZipFile)
-    assert [] == frames.users(ours.value.__cause__.__traceback__)
+    assert isinstance(ours.value.__context__, BadZipFile)
+    assert [] == frames.users(ours.value.__context__.__traceback__)
     assert [__file__] == [
         each.tb_frame.f_code.co_filename for each in frames.users(ours.tb)
     ]

@@ -229,7 +229,7 @@ def test_a_load_has_sequences_priorities_and_a_timeout():
     line = "--rate 5 --p99 1s --sequence 4,8 --priorities 1=20%,2=0.8 --timeout 50ms"
     given = plan_flags().parse(line.split())
 
-    assert [4, 8] == given.sequence
+    assert (4, 8) == given.sequence
     assert {1: 0.2, 2: 0.8} == given.priorities
     assert 0.05 == given.timeout
 
@@ -241,7 +241,7 @@ def test_a_load_has_sequences_priorities_and_a_timeout():
         ("--rate 5 --p99 50ms --instances a", "not a model with numbers"),
         ("--rate 5 --p99 50ms --instances a=4..1", "not a model with numbers"),
         ("--rate 5 --p99 50ms --delay a=1h", "not a model with times"),
-        ("--rate 5 --p99 1s --sequence 4,x", "not a list of numbers of requests"),
+        ("--rate 5 --p99 1s --sequence 4,x", "not a list of numbers such as 1,2,4"),
         ("--rate 5 --p99 1s --priorities 1:20", "not a list of priorities with sha"),
         ("--rate 5 --p99 1s --sequence 0", "sequence_lengths=[0] is not valid"),
         ("--rate 0 --p99 50ms", "rate=0.0 is not valid"),
