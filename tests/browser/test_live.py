@@ -152,6 +152,13 @@ def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
     assert width == view.element.bounding_box()["width"]
 
 
+SCROLL = """tree => new Promise(done => {
+    tree.addEventListener("scroll", done, {once: true});
+    tree.scrollTop = 40;
+})"""
+"""Scrolls the rows, and waits until the page has been notified, as in a later frame."""
+
+
 def test_what_was_set_by_hand_is_handed_over(view, end):
     """Zoom, filter, critical path, the height of a pane, where the rows are."""
     view.row("step").click()
@@ -164,7 +171,7 @@ def test_what_was_set_by_hand_is_handed_over(view, end):
     border = view.element.get_by_role("separator", name="Height of the call graph")
     border.press("ArrowDown")
     high = view.graph.bounding_box()["height"]
-    view.tree.evaluate("tree => tree.scrollTop = 40")
+    view.tree.evaluate(SCROLL)
     end()
 
     button = view.element.get_by_role("button", name="critical path")
