@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 
 from blsnb.engine.threads.waiter import Waiter
@@ -51,3 +52,32 @@ def test_all_waiting_threads_are_woken():
         thread.join()
 
     assert [True] * 3 == woken
+
+
+class Pressed:
+    """A lock; a signal comes as soon as it has been acquired for the first time."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock, self._signals = lock, iter([signal.SIGINT])
+        self.release = lock.release
+
+    def acquire(self, timeout: float) -> bool:
+        """Acquire the lock."""
+        is_acquired = self._lock.acquire(timeout=timeout)
+        for number in self._signals:
+            signal.raise_signal(number)
+        return is_acquired
+
+
+def test_a_signals_handler_may_wait_as_well():
+    """It is woken together with the wait that it interrupts."""
+    waiter, woken = Waiter(), []
+    waiter._lock = Pressed(waiter._lock)
+    threading.Timer(0.005, waiter.wake).start()
+    usual = signal.signal(signal.SIGINT, lambda *_: woken.append(waiter.wait(0.2)))
+    try:
+        woken.append(waiter.wait(60))
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+    assert [True, True] == woken
