@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
 
 from blsnb.engine.bls_responses import BlsResponses
 from blsnb.engine.model_log import LogPlace, keep_line, log_position
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from blsnb.engine.instance.instance import ModelInstance
     from blsnb.runtimes.runtime import Runtime
 
+T = TypeVar("T")
 _BELOW_CALLER = 5
 """Number of stack frames between the model's call and the line lookup."""
 
@@ -86,11 +87,27 @@ class InstanceBackend:
 
     def exec(self, message: RequestMessage) -> ResponseMessage:
         """Run a request on its model and wait for the response."""
-        return self._run(message, self._caller(message))
+        caller = self._caller(message)
+        if caller.execution is None:
+            return self._beside(self._run, message, caller)
+        return self._run(message, caller)
 
     def exec_decoupled(self, message: RequestMessage) -> Responses:
         """Run a request with any number of responses, and wait for the first."""
-        return self._run_many(message, self._caller(message))
+        caller = self._caller(message)
+        if caller.execution is None:
+            return self._beside(self._run_many, message, caller)
+        return self._run_many(message, caller)
+
+    def _beside(
+        self,
+        run: Callable[[RequestMessage, Caller], T],
+        message: RequestMessage,
+        caller: Caller,
+    ) -> T:
+        """Run a request on another thread than the execution that causes it."""
+        with self._engine.open_requests.beside(caller.root):
+            return run(message, caller)
 
     def async_exec(
         self, message: RequestMessage, answer: Callable[[Any], Any], decoupled: bool
@@ -107,7 +124,7 @@ class InstanceBackend:
         context = contextvars.copy_context()
         try:
             return self._instance.threads.fan_out().submit_async(
-                partial(context.run, lambda: answer(run(message, caller)))
+                partial(context.run, lambda: answer(self._beside(run, message, caller)))
             )
         except OutOfResourcesError as error:
             refused = self._not_started(message, caller, error)

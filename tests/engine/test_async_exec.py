@@ -169,3 +169,31 @@ def test_an_endless_background_task_ends_with_the_model(server, caplog):
 
     assert ["cancelled"] == stage.seen
     assert [] == caplog.messages
+
+
+LEFT = cell(
+    """
+    task = asyncio.ensure_future(ask("inner", request).async_exec())
+    while not stage.events["asleep"].is_set():
+        await asyncio.sleep(0.001)
+    return [reply(x_of(request))]
+    """,
+    asynchronous=True,
+)
+"""Returns without awaiting its call of a model that is asleep."""
+
+
+def test_closing_waits_for_a_call_that_its_caller_has_left(server):
+    """Triton, too, ends when its models have no request in flight."""
+    inner = 'stage.sleep()\nstage.seen.append("ends")\n' + ANSWER
+    server.define("inner", cell(inner), config=CONFIG)
+    server.define("outer", LEFT, config=CONFIG)
+    server.infer("outer", X)
+    ending = threading.Timer(0.2, stage.events["end"].set)
+    ending.start()
+
+    server.close()
+    stage.seen.append("closed")
+
+    ending.join()
+    assert ["ends", "closed"] == stage.seen

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from blsnb.engine.request.interrupts import Folders, InterruptHandler
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.validation import RequestError
+from blsnb.engine.threads.waiter import Waiter
 from blsnb.errors import RequestInterrupted, ServerClosedError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.trace.recorder import Recorder
@@ -63,6 +64,8 @@ class OpenRequests:
         self._replace_instances = replace_instances
         # Not a WeakSet: only a dictionary can be copied in one step.
         self._open = weakref.WeakValueDictionary[int, RootRequest]()
+        self._beside: dict[Waiter, RootRequest] = {}
+        """Calls on threads of their own, which their callers may leave."""
         self.is_stopping = False
         """Whether the server refuses new requests while it completes those in
         flight."""
@@ -127,6 +130,17 @@ class OpenRequests:
         self._open.pop(id(root), None)
         root.complete()
 
+    @contextlib.contextmanager
+    def beside(self, root: RootRequest) -> Iterator[None]:
+        """Let shutdown wait for a call that can outlast its client request."""
+        ended = Waiter()
+        self._beside[ended] = root
+        try:
+            yield
+        finally:
+            del self._beside[ended]
+            ended.wake()
+
     def in_flight(self) -> list[RootRequest]:
         """Return the requests that are open now."""
         roots = (reference() for reference in self._open.valuerefs())
@@ -135,10 +149,16 @@ class OpenRequests:
     def drain(self, timeout_s: float) -> None:
         """Wait until all requests have completed; end the others at the timeout."""
         deadline = time.monotonic() + timeout_s
-        for root in self.in_flight():
+
+        def drain(root: RootRequest, wait: Callable[[float], bool]) -> None:
             left_s = max(0.0, deadline - time.monotonic())
-            if root.ended is None and not root.wait_until_complete(left_s):
+            if root.ended is None and not wait(left_s):
                 root.end(ServerClosedError())
+
+        for root in self.in_flight():
+            drain(root, root.wait_until_complete)
+        for ended, root in list(self._beside.items()):
+            drain(root, ended.wait)
 
 
 def stopping_refusal(message: RequestMessage, scheduling: str) -> RequestError:

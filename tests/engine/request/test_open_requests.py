@@ -118,3 +118,38 @@ def test_a_stopping_server_refuses_requests(scheduling, prefix):
         "UNAVAILABLE",
         "Send requests before server.close(), or make a new blsnb.Server().",
     ) == (error.message, error.code, error.advice)
+
+
+def test_a_call_beside_its_request_is_waited_for():
+    """It may have been left by the request that caused it."""
+    requests = opened()
+    root, began, over = requests.open(), threading.Event(), threading.Event()
+
+    def call() -> None:
+        with requests.beside(root):
+            began.set()
+            over.wait(60)
+
+    calling = threading.Thread(target=call)
+    calling.start()
+    began.wait(60)
+    requests.end(root)
+    ending = threading.Timer(0.01, over.set)
+    ending.start()
+    requests.drain(60.0)
+    ending.join()
+
+    assert over.is_set()
+    assert root.ended is None
+    calling.join()
+
+
+def test_a_call_beside_its_request_is_ended_at_the_timeout():
+    """A model that it waits for does not begin afterwards."""
+    requests = opened()
+    root = requests.open()
+    requests.end(root)
+    with requests.beside(root):
+        requests.drain(0.0)
+
+    assert isinstance(root.ended, ServerClosedError)
