@@ -107,6 +107,13 @@ class End:
                 self._there.add(model)
         return self
 
+    def anew(self, model: str) -> End:
+        """Load a model; its counts begin at zero, whatever it was asked before."""
+        if model in self._there:
+            self.ask(Ask(f"/v2/repository/models/{model}/unload", b""))
+            self.forget(model)
+        return self.have(model)
+
     @property
     def key(self) -> str:
         """Return a unique name for a shared memory object."""

@@ -120,7 +120,7 @@ def test_statistics(agree: Agree, served: Served) -> None:
     """The row of one model; all rows have the same form."""
 
     def case(target: Target) -> list[Any]:
-        end = served(target).have("optional", "add")
+        end = served(target).anew("optional").have("add")
         status, kind, one = end.ask(Ask("/v2/models/optional/stats"))
         _, _, found = end.ask(Ask("/v2/models/stats"))
         named = [row["name"] for row in found["model_stats"]]
