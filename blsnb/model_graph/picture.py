@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from html import escape
 from typing import NamedTuple
 from urllib.parse import quote
 
 from blsnb.model_graph.finding import Finding
-from blsnb.model_graph.graph import GraphModel, Measured, ModelGraph
+from blsnb.model_graph.graph import Measured, ModelGraph
+from blsnb.model_graph.pipelines import parts_of
 from blsnb.printable import counted, printable
 from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
-from blsnb.views.callgraph import Box, CallGraph, Edge
+from blsnb.views.callgraph import CallGraph
 from blsnb.views.pictures import graph_picture, svg
-from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
+from blsnb.views.pictures.layout import (
+    BOX_HEIGHT,
+    BOX_WIDTH,
+    Layout,
+    side_by_side,
+)
 
 _WIDTH = 960.0
 _MARGIN = 12.0
-_MAX_BOXES = 200
-"""Maximum number of models drawn; the others are listed."""
 _MAX_LISTED = 100
-_NOT_MEASURED = Measured({}, {}, {})
 _KINDS = {"missing": "no such model", "undecided": "undecided"}
 
 
@@ -50,104 +52,49 @@ def page(graph: ModelGraph) -> str:
     return (
         f'<div style="position:relative;width:{_WIDTH:.0f}px;max-width:100%">'
         f"{drawing.svg}{_links(graph, drawing)}"
-        f"</div>{_rest(graph, set(drawing.places))}{_findings(graph.findings)}"
+        f"</div>{_rest(graph, drawing.models)}{_findings(graph.findings)}"
     )
 
 
 class Drawing(NamedTuple):
-    """A drawn graph, with the upper left corners of its boxes by model."""
+    """A drawn graph."""
 
     svg: str
     width: float
     height: float
-    places: dict[int, tuple[float, float]]
+    places: list[tuple[int, float, float]]
+    """Model and upper left corner of each box."""
+
+    @property
+    def models(self) -> set[int]:
+        """The models that it shows."""
+        return {model for model, _, _ in self.places}
 
 
 def draw(
     graph: ModelGraph, width: float = _WIDTH, *, has_legend: bool = True
 ) -> Drawing:
     """Draw the graph in a width, with the counts and times of its last run."""
-    boxes = _boxes(graph, _drawn(graph))
-    shown = {box.model for box in boxes}
-    drawn = CallGraph(boxes, _edges(graph, shown))
-    layout = lay_out(drawn, width)
-    kinds = {box.model: graph.models[box.model].kind for box in boxes if not box.calls}
-    words = {number: _KINDS.get(kind, kind) for number, kind in kinds.items()}
-    places = {
-        number: (place.x - BOX_WIDTH / 2, place.y + _MARGIN)
-        for number, place in layout.places.items()
+    parts, models = parts_of(graph, width)
+    layout = side_by_side(parts, width)
+    drawn = CallGraph(
+        tuple(box for part in parts for box in part.boxes),
+        tuple(edge for part in parts for edge in part.edges),
+    )
+    kinds = {b.model: graph.models[models[b.model]].kind for b in drawn.boxes}
+    words = {
+        box.model: _KINDS.get(kinds[box.model], kinds[box.model])
+        for box in drawn.boxes
+        if not box.calls
     }
+    places = [
+        (models[number], place.x - BOX_WIDTH / 2, place.y + _MARGIN)
+        for number, place in layout.places.items()
+    ]
     legend_height = 24 if drawn.edges and has_legend else 0
     height = layout.height + 2 * _MARGIN + legend_height
     svg = _picture(drawn, layout, words, (width, height), bool(legend_height))
     return Drawing(svg, width, height, places)
-
-
-def _drawn(graph: ModelGraph) -> list[int]:
-    """Return the models to draw: those with calls, or all if none has any."""
-    linked = {n for call in graph.calls for n in (call.source, call.target)}
-    numbers = sorted(linked) or list(range(len(graph.models)))
-    return numbers[:_MAX_BOXES]
-
-
-def _boxes(graph: ModelGraph, numbers: list[int]) -> tuple[Box, ...]:
-    run = graph.measured or _NOT_MEASURED
-    faults = Counter(found.model for found in graph.findings if found.is_fault)
-    order = {number: place for place, number in enumerate(_callers_first(graph))}
-    boxes = []
-    for number in numbers:
-        model = graph.models[number]
-        calls = run.calls.get(model.name, 0)
-        own = run.own_us.get(model.name, 0.0)
-        count = model.instance_count
-        boxes.append(
-            Box(
-                model=number,
-                name=model.name,
-                device=f"{count} instances" if model.is_known and count > 1 else "",
-                calls=calls,
-                errors=_faults(model, faults),
-                own_us=own,
-                phases_us=(0.0, 0.0, own, 0.0),
-                first=order[number],
-                is_ensemble=model.kind == "ensemble",
-            )
-        )
-    return tuple(sorted(boxes, key=lambda box: box.first))
-
-
-def _faults(model: GraphModel, faults: Counter[str]) -> int:
-    """Return the number of faults of a model; a missing model is one."""
-    return faults[model.name] if model.is_known else int(model.kind == "missing")
-
-
-def _callers_first(graph: ModelGraph) -> list[int]:
-    """Return indices of the models, those without callers first."""
-    called = {call.target for call in graph.calls}
-    return sorted(range(len(graph.models)), key=lambda number: number in called)
-
-
-def _edges(graph: ModelGraph, shown: set[int]) -> tuple[Edge, ...]:
-    run = graph.measured or _NOT_MEASURED
-    edges = []
-    for call in graph.calls:
-        if call.source not in shown or call.target not in shown:
-            continue
-        source, target = graph.models[call.source], graph.models[call.target]
-        calls = run.edges.get((source.name, target.name), 0)
-        missing = target.kind == "missing"
-        edges.append(
-            Edge(
-                call.source,
-                call.target,
-                max(1, calls),
-                int(call.is_async),
-                int(call.is_stream),
-                0,
-                max(1, calls) if missing else 0,
-            )
-        )
-    return tuple(edges)
 
 
 def _picture(
@@ -158,6 +105,7 @@ def _picture(
     has_legend: bool,
 ) -> str:
     width, height = size
+    names = {box.name for box in drawn.boxes}
     graph = graph_picture.draw(drawn, layout, _MARGIN, words=words)
     parts = [
         graph_picture.markers(graph),
@@ -177,7 +125,7 @@ def _picture(
         font_size=12,
         fill=svg.COLOURS["fg"],
         role="img",
-        aria_label=f"Graph of {counted(len(drawn.boxes), 'model')}",
+        aria_label=f"Graph of {counted(len(names), 'model')}",
     )
 
 
@@ -188,7 +136,7 @@ def _links(graph: ModelGraph, drawing: Drawing) -> str:
     """Return links over the boxes to the models' files."""
     width, height = drawing.width, drawing.height
     parts = []
-    for number, (left, top) in drawing.places.items():
+    for number, left, top in drawing.places:
         model = graph.models[number]
         if not model.file:
             continue

@@ -156,13 +156,13 @@ def _words(graph: ModelGraph, drawing: Drawing) -> Message:
         "size": [drawing.width, drawing.height],
         "box": [BOX_WIDTH, BOX_HEIGHT],
         "places": [
-            [graph.models[number].name, *corner]
-            for number, corner in drawing.places.items()
+            [graph.models[number].name, left, top]
+            for number, left, top in drawing.places
             if graph.models[number].is_known
         ],
         "findings": [
             [each.model, each.place, each.text, each.is_fault] for each in findings
         ],
-        "others": len(graph.models) - len(drawing.places),
+        "others": len(graph.models) - len(drawing.models),
         "unlisted": len(graph.findings) - len(findings),
     }

@@ -649,7 +649,7 @@ test("the graph is drawn as an image with a button over each model, in the theme
   const asked = (): Row[] => current.sent.filter(({ type, name }) => type === "action" && name === "graph");
   for (const rows of [[], [model("m")]]) current.say({ v: 1, type: "models", seq: 1, whole: true, rows, removed: [] });
   const svg = new TextEncoder().encode('<svg x="1"/>');
-  const graph = { svg: [0, svg.length], size: [300, 100], box: [120, 40], places: [["m", 30, 10]], findings: [["m", "model.py:3", "no <model>", true]], others: 1, unlisted: 1 };
+  const graph = { svg: [0, svg.length], size: [300, 100], box: [120, 40], places: [["m", 30, 10], ["m", 160, 10]], findings: [["m", "model.py:3", "no <model>", true]], others: 1, unlisted: 1 };
   for (const count of [1, 2]) {
     assert.equal(asked().length, count);
     const { id, width } = asked().at(-1)!;
@@ -669,6 +669,8 @@ test("the graph is drawn as an image with a button over each model, in the theme
   await settled();
   assert.equal(asked().length, 3, "another text of the same origin is");
   const image = sidebar.node.querySelector("img")!;
+  assert.equal(image.alt, "Graph of 1 model", "each of its pipelines has a box of it");
+  assert.equal(sidebar.node.querySelectorAll(".spot").length, 2);
   const shownIn = (theme: string): string => `data:image/svg+xml,${encodeURIComponent(`<svg data-theme="${theme}" x="1"/>`)}`;
   assert.equal(image.src, shownIn("light"));
   document.body.dataset.jpThemeLight = "false";

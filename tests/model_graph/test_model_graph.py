@@ -231,10 +231,10 @@ def test_a_page_says_how_many_models_it_draws_and_links_to_their_files(
 
     assert "Graph of 2 models" == root.get("aria-label")
     assert f"0 0 {drawing.width:.0f} {drawing.height:g}" == root.get("viewBox")
-    files = [quote(graph.models[number].file) for number in drawing.places]
+    files = [quote(graph.models[number].file) for number, _, _ in drawing.places]
     corners = [
         (100 * x / drawing.width, 100 * y / drawing.height)
-        for x, y in drawing.places.values()
+        for _, x, y in drawing.places
     ]
     assert files == [file for file, _, _ in links]
     assert np.allclose(corners, [(float(x), float(y)) for _, x, y in links], atol=0.01)

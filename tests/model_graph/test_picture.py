@@ -57,11 +57,62 @@ def test_only_models_with_calls_are_drawn_if_there_are_any():
     alone = GraphModel("alone", "python")
 
     drawing = draw(ModelGraph((*PAIR, alone), (CALL,)))
-    assert [1, 0] == [*drawing.places]
+    assert [1, 0] == [number for number, _, _ in drawing.places]
     assert "<summary>1 more model, not drawn</summary><code>alone</code>" in page(
         ModelGraph((*PAIR, alone), (CALL,))
     )
-    assert [0, 1, 2] == [*draw(ModelGraph((*PAIR, alone), ())).places]
+    assert {0, 1, 2} == draw(ModelGraph((*PAIR, alone), ())).models
+
+
+def many(count, *, shared=1):
+    """Return pipelines of four models, which also share some."""
+    models = [GraphModel(f"shared{number}", "python") for number in range(shared)]
+    calls = []
+    for number in range(count):
+        start = len(models)
+        for kind in ("entry", "first", "second", "third"):
+            models.append(GraphModel(f"{kind}{number}", "python"))
+        targets = [*range(start + 1, start + 4), *range(shared)]
+        calls += [GraphCall(start, target, ()) for target in targets]
+    return ModelGraph(tuple(models), tuple(calls))
+
+
+def test_pipelines_that_are_too_wide_together_are_drawn_one_by_one():
+    """Each has its own box of a model that they share."""
+    together, apart = draw(many(1)), draw(many(4))
+
+    assert 5 == len(together.places)
+    assert {0, *range(1, 17)} == apart.models
+    assert [1, 2, 3, 4, 0] == [number for number, _, _ in apart.places[:5]]
+    assert 4 == sum(number == 0 for number, _, _ in apart.places)
+    assert 'aria-label="Graph of 17 models"' in apart.svg
+    corners = {(x, y) for _, x, y in apart.places}
+    assert len(apart.places) == len(corners)
+
+
+def test_pipelines_that_share_most_of_their_models_are_drawn_together():
+    """One by one they would hide that."""
+    graph = many(4, shared=20)
+
+    assert len(graph.models) == len(draw(graph).places)
+
+
+def test_a_pipeline_is_drawn_whole_or_not_at_all():
+    """The others are listed; one that is too large alone is cut."""
+    assert 200 == len(draw(many(41)).places)
+    assert {*range(0, 161)} == draw(many(41)).models
+    shown = page(many(41))
+    assert "<summary>4 more models, not drawn</summary>" in shown
+    assert "<code>entry40, first40, second40, third40</code>" in shown
+    assert 200 == len(draw(many(1, shared=300)).places)
+
+
+def test_models_that_call_each_other_in_a_circle_are_drawn():
+    """The first of them is on top."""
+    pair = (GraphModel("a", "python"), GraphModel("b", "python"))
+    circle = ModelGraph(pair, (GraphCall(0, 1, ()), GraphCall(1, 0, ())))
+
+    assert [0, 1] == [number for number, _, _ in draw(circle).places]
 
 
 def test_a_box_has_the_calls_and_the_time_of_the_last_run():

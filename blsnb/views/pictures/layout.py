@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,6 +48,38 @@ def lay_out(graph: CallGraph, width: float) -> Layout:
         ordered = sorted(rank, key=lambda box: (desired[box.model], box.first))
         y = _place_rank(ordered, desired, places, y, width)
     return Layout(places, max(0.0, y - _RANK_GAP), upward)
+
+
+def natural_width(graph: CallGraph) -> float:
+    """Return the width in which each rank is one line."""
+    upward = set(_upward(graph))
+    down = [e for e in graph.edges if (e.source, e.target) not in upward]
+    widest = max(map(len, _ranks(graph.boxes, down)), default=1)
+    return 2 * _MARGIN + BOX_WIDTH + (widest - 1) * (BOX_WIDTH + _GAP)
+
+
+def side_by_side(graphs: Sequence[CallGraph], width: float) -> Layout:
+    """Place graphs without common boxes beside each other, in as many lines as needed.
+
+    A graph that is alone, or too wide, has the whole width.
+    """
+    if len(graphs) == 1:
+        return lay_out(graphs[0], width)
+    places: dict[int, BoxPosition] = {}
+    upward: frozenset[tuple[int, int]] = frozenset()
+    left = top = height = 0.0
+    for graph in graphs:
+        own = min(width, natural_width(graph))
+        if left and left + own > width:
+            left, top, height = 0.0, height + _RANK_GAP, 0.0
+        part = lay_out(graph, own)
+        places |= {
+            model: BoxPosition(x + left, y + top, upper + top, lower + top)
+            for model, (x, y, upper, lower) in part.places.items()
+        }
+        upward |= part.upward
+        left, height = left + own, max(height, top + part.height)
+    return Layout(places, height, upward)
 
 
 def _upward(graph: CallGraph) -> Iterable[tuple[int, int]]:

@@ -1,12 +1,13 @@
 """Specification of where the boxes of a call graph stand."""
 
 import itertools
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from blsnb.views.callgraph import Box, CallGraph, Edge, call_graph
-from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, lay_out
+from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, lay_out, side_by_side
 
 from ..samples import invoice_run
 
@@ -27,17 +28,44 @@ def graph(size, pairs):
     return CallGraph(tuple(boxes), tuple(edges))
 
 
-@given(graphs)
-def test_no_two_boxes_overlap_and_none_leaves_the_picture(drawn):
-    """In any graph, cyclic ones and wide ranks included."""
-    layout = lay_out(drawn, WIDTH)
-
+def check_places(layout):
+    """Check that no two boxes overlap, and that none leaves the picture."""
     for one, other in itertools.combinations(layout.places.values(), 2):
         apart = abs(one.x - other.x) >= BOX_WIDTH - 1e-6
         assert apart or abs(one.y - other.y) >= BOX_HEIGHT
     for place in layout.places.values():
         assert BOX_WIDTH / 2 <= place.x <= WIDTH - BOX_WIDTH / 2
         assert place.y + BOX_HEIGHT <= layout.height + 1e-6
+
+
+@given(graphs)
+def test_no_two_boxes_overlap_and_none_leaves_the_picture(drawn):
+    """In any graph, cyclic ones and wide ranks included."""
+    check_places(lay_out(drawn, WIDTH))
+
+
+def shifted(drawn, start):
+    """Return a graph with other numbers of its boxes."""
+    return CallGraph(
+        tuple(replace(box, model=box.model + start) for box in drawn.boxes),
+        tuple(
+            replace(edge, source=edge.source + start, target=edge.target + start)
+            for edge in drawn.edges
+        ),
+    )
+
+
+@given(st.lists(graphs, min_size=1, max_size=8))
+def test_graphs_side_by_side_do_not_overlap_either(drawn):
+    """Each keeps its ranks."""
+    numbered = [shifted(each, 100 * number) for number, each in enumerate(drawn)]
+    layout = side_by_side(numbered, WIDTH)
+
+    assert sum(len(each.boxes) for each in drawn) == len(layout.places)
+    check_places(layout)
+    for edge in itertools.chain(*(each.edges for each in numbered)):
+        if (edge.source, edge.target) not in layout.upward:
+            assert layout.places[edge.source].bottom < layout.places[edge.target].top
 
 
 @given(graphs)

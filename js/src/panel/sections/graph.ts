@@ -80,7 +80,8 @@ export class Graph {
   #draw(drawing: Drawing, buffer: ArrayBuffer): void {
     const { svg, places, findings, others, unlisted } = drawing;
     this.#svg = new TextDecoder().decode(new Uint8Array(buffer, ...svg));
-    this.#image.alt = `Graph of ${counted(places.length, "model")}`;
+    // Pipelines that are drawn one by one repeat the models that they share.
+    this.#image.alt = `Graph of ${counted(new Set(places.map(([model]) => model)).size, "model")}`;
     this.#colour();
     this.#picture.replaceChildren(this.#image, ...places.map((place) => this.#spot(place, drawing)));
     this.#findings.replaceChildren(...findings.map((each) => this.#finding(each)));
