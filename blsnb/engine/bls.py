@@ -1,4 +1,4 @@
-"""What the code of one instance can do with the engine."""
+"""What the code of one instance can do: BLS, logs, metrics, loads of models."""
 
 from __future__ import annotations
 
@@ -180,10 +180,18 @@ class InstanceBackend:
         return execution
 
     def _run_many(self, message: RequestMessage, caller: Caller) -> Responses:
-        responses = self._responses(self._started(message, caller))
-        # The call returns when the first response can be read.
-        responses.get(0)
-        return responses
+        started: Readable | None = None
+        try:
+            started = self._started(message, caller)
+            responses = self._responses(started)
+            # The call returns when the first response can be read.
+            responses.get(0)
+            return responses
+        finally:
+            # A stream ends its request itself.
+            is_over = started is None or isinstance(started, SingleResponse)
+            if is_over and caller.parent is None:
+                self._engine.open_requests.end(caller.root)
 
     def _responses(self, responses: Readable) -> BlsResponses:
         # Since Triton 25.04 codes are kept, and every error is passed on.

@@ -1,4 +1,4 @@
-"""Requests of decoupled models: each runs on a worker's thread, and sends responses."""
+"""Starts requests of decoupled models on worker threads, and records their ends."""
 
 from __future__ import annotations
 

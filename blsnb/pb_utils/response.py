@@ -114,6 +114,7 @@ def send(response: InferenceResponse, requested: tuple[str, ...]) -> ResponseMes
     if response._parameters:
         if not are_int64(response._parameters.items()):
             return ResponseMessage(error=UNSUPPORTED, code="INVALID_ARG")
+        # The dictionary of the model: not to be changed.
         message.parameters = response._parameters
     if len(refs) != len(given):
         names = [tensor.name() for tensor in given]

@@ -23,7 +23,7 @@ _BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Statistics of a tensor; all but the counts are over its finite values.
+    """Statistics of a tensor, of its finite values; ``count`` includes the others.
 
     None replaces the minimum of no values, and numbers that no float can represent.
     """

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import stage
 from cells import CONFIG, DOUBLE, FINAL, calling, cell
+from waiting import until
 
 from blsnb import InferenceError, Server
+from blsnb.parts.server_parts import parts_of
 
+DECOUPLED = f"{CONFIG}model_transaction_policy {{ decoupled: true }}"
 X = {"X": np.array([1, 2], np.float32)}
 NOTE_ERROR = """
 error = ask("{}", request).exec().error()
@@ -283,6 +286,34 @@ def test_a_thread_learns_why_its_call_was_ended(server):
 
     assert stage.events["asked"].wait(60)
     assert "Triton would wait here forever" in stage.seen[0]
+
+
+@pytest.mark.parametrize("decoupled", [False, True])
+@pytest.mark.parametrize("name", ["double", "streaming", "nobody"])
+def test_a_call_outside_any_request_ends_its_run(server, name, decoupled):
+    """Also if it is refused: the runs of a long thread do not pile up."""
+    body = f"""
+    def later():
+        stage.events["returned"].wait(60)
+        asked = ask("{name}", request).exec(decoupled={decoupled})
+        stage.seen.append(len([*asked]) if {decoupled} else 1)
+        stage.events["asked"].set()
+
+    threading.Thread(target=later).start()
+    return [reply(x_of(request))]
+    """
+    streaming = f"request.get_response_sender().send(reply(x_of(request)), {FINAL})"
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("streaming", cell(streaming), config=DECOUPLED)
+    server.define("outer", cell(body), config=CONFIG)
+    server.infer("outer", X)
+
+    stage.events["returned"].set()
+
+    assert stage.events["asked"].wait(60)
+    _, record = parts_of(server).recorder.runs
+    assert until(lambda: record.ended)
+    assert 1 == len(record.calls)
 
 
 def test_a_model_that_a_coroutine_calls_is_the_parent_of_its_own_calls(server):

@@ -182,7 +182,10 @@ class StreamInflight(Inflight):
         )
 
     def sent(self) -> tuple[int, bool]:
-        """Return the number of responses sent, and whether the final flag was sent."""
+        """Return the number of responses sent, and whether the final flag was sent.
+
+        A final flag that is sent alone counts as a response.
+        """
         return self._count, self.final
 
     def executed(self, where: str) -> None:

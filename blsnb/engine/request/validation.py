@@ -17,7 +17,8 @@ from blsnb.tensors.ref import TensorRef
 REMEMBERED = 512
 """Maximum number of valid signatures kept per model."""
 _LENGTH_BYTES = 4
-_MAX_ID_BYTES = 128
+_MAX_TEXT_ID = 128
+"""Maximum number of bytes of a correlation ID that is a string."""
 _BATCH_NOTE = (
     "NOTE: Setting a non-zero max_batch_size in the model config requires a batch "
     "dimension to be prepended to each input shape. If you want to specify the full "
@@ -54,9 +55,9 @@ def check_correlation_id(correlation_id: Parameter) -> None:
     ----------
     core: src/infer_request.h, SequenceId
     """
-    if isinstance(correlation_id, str) and len(correlation_id.encode()) > _MAX_ID_BYTES:
+    if isinstance(correlation_id, str) and len(correlation_id.encode()) > _MAX_TEXT_ID:
         raise RequestError(
-            f"string correlation ID cannot be longer than {_MAX_ID_BYTES} characters",
+            f"string correlation ID cannot be longer than {_MAX_TEXT_ID} characters",
             "UNSUPPORTED",
         )
 

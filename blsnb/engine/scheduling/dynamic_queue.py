@@ -1,4 +1,4 @@
-"""The dynamic batcher over requests in flight."""
+"""Applies the decisions of `batching.dynamic_batcher` to requests in flight."""
 
 from __future__ import annotations
 

@@ -86,7 +86,8 @@ class Route(NamedTuple):
     content_type
         Content type of the error for another method.
     category
-        Triton's name of the APIs with which the route can be restricted.
+        Triton's name of the APIs with which the route can be restricted; without one it
+        never is.
     """
 
     pattern: str

@@ -1,1 +1,1 @@
-"""The dynamic batcher."""
+"""The dynamic batcher: a queue gives the order, gathering the size, of each batch."""

@@ -1,4 +1,4 @@
-"""Which requests form a batch, and when, as on Triton."""
+"""When batches begin: now, after a delay, or formed ahead; as on Triton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests at the head of a queue join a batch, and when."""
+"""How many requests of a queue, in its order, join a batch, and why no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests ordered by priority level, then by arrival."""
+"""The order in which requests are batched: by priority level, then by arrival."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class PriorityQueue(Generic[T]):
         return walks[0] if len(walks) == 1 else chain.from_iterable(walks)
 
     def take(self, count: int) -> list[Queued[T]]:
-        """Remove and return the first ``count`` requests."""
+        """Remove and return the first ``count`` requests, in the order of `walk`."""
         taken: list[Queued[T]] = []
         for queue in self._in_order:
             if len(taken) == count:
