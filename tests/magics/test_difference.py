@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from reviewed import reviewed
 
 from blsnb.magics.imported import difference
 from blsnb.magics.imported.difference import bundle
@@ -69,6 +71,15 @@ def test_models_are_parts_of_one_page(changed):
     assert 2 == page.count("font-weight:bold")
     for color, text in (("rgba(46,160,67", "+&lt;b&gt;"), ("rgba(229,83,75", "-a")):
         assert f"{color},.18)" in page.partition(f">{text}</div>")[0][-120:]
+
+
+def test_the_page_is_the_reviewed_one(changed):
+    """``BLSNB_WRITE_GOLDEN=1`` writes the file anew."""
+    model = changed(one=("a\n", "<b>\n", "a\n"), two=("c\n", "d\n", "e\n"))
+    page = bundle([model, changed("n")])["text/html"].replace("><", ">\n<") + "\n"
+
+    file = Path(__file__).parent / "golden" / "difference.html"
+    assert reviewed(file, page) == page
 
 
 def test_a_long_difference_is_cut(changed, monkeypatch):
