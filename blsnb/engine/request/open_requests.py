@@ -109,7 +109,7 @@ class OpenRequests:
         return root
 
     def open_background(self) -> RootRequest:
-        """Begin work of a model outside any client request; shutdown ignores it."""
+        """Begin a call of a model outside any client request."""
         return RootRequest(self._recorder.begin(), self._hang_notice_s)
 
     def close(self, root: RootRequest) -> None:
