@@ -62,10 +62,6 @@ class EvaluationView(ipywidgets.VBox):
         button.on_click(partial(self._open, number))
         return button
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        shown: dict[str, Any] = super()._repr_mimebundle_(**options) or {}
-        return shown | self._still()
-
     def placed(self) -> dict[str, str]:
         """Return the tables of the page with a script that puts the view there."""
         return placed_bundle(self, self._still())
