@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.serving.core.wire import WireTensor
+from blsnb.serving.http.json_body import Json
 from blsnb.serving.http.messages import compressed, decompressed
 from blsnb.serving.http.models import decode_base64
 from blsnb.serving.http.tensors import elements_of, read, read_strings
@@ -41,6 +42,17 @@ def test_elements_survive_a_round_trip(datatype: str, data: st.DataObject) -> No
     tensor = WireTensor("X", datatype, (len(elements),), found)
 
     assert elements == elements_of(tensor)
+
+
+def test_elements_may_be_in_202_lists() -> None:
+    """Deeper ones are refused before Python's own limit is reached."""
+    nested: Json = "a"
+    for _ in range(202):
+        nested = [nested]
+
+    assert b"\x01\x00\x00\x00a" == read_strings(nested, 0)
+    with pytest.raises(RequestError, match="^Shape does not match true shape of"):
+        read_strings([nested], 0)
 
 
 @pytest.mark.parametrize(
