@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import ipaddress
+import math
 import os
 import reprlib
 import sys
@@ -12,7 +13,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Real
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 from urllib.parse import urlsplit
 
 _PATH = (str, os.PathLike)
@@ -44,19 +45,20 @@ def check_type(
     expected: str,
     error: type[TypeError] = TypeError,
 ) -> None:
-    """Refuse an argument of another type.
+    """Refuse an argument of another type; a bool is no number.
 
     Parameters
     ----------
     kind
-        A type, a tuple of types, or a union, as for `isinstance`.
+        A type or a union, as for `isinstance`.
     expected
         The valid values, in words.
     error
         Class of the error, which names the argument, its value, and `expected`.
     """
     __tracebackhide__ = True
-    if not isinstance(value, kind):
+    is_flag = isinstance(value, bool) and bool not in (get_args(kind) or (kind,))
+    if is_flag or not isinstance(value, kind):
         refuse(name, value, expected, error)
 
 
@@ -95,17 +97,20 @@ def check_flags(error: type[TypeError] = TypeError, /, **arguments: object) -> N
             refuse(name, value, "True or False", error)
 
 
-def check_numbers(minimum: int = 0, /, **arguments: object) -> None:
-    """Refuse arguments that are not numbers of a minimum.
+def check_numbers(
+    minimum: int = 0, maximum: float = math.inf, /, **arguments: object
+) -> None:
+    """Refuse arguments that are not numbers in a range.
 
     Raises
     ------
     TypeError
         One is not a number.
     ValueError
-        One is less than the minimum, or NaN.
+        One is out of range, or NaN.
     """
     __tracebackhide__ = True
+    end = "or more" if maximum == math.inf else f"to {maximum:,}"
     for name, value in arguments.items():
         if isinstance(value, bool) or not isinstance(value, Real):
             refuse(name, value, f"a number of {minimum} or more")
@@ -114,23 +119,25 @@ def check_numbers(minimum: int = 0, /, **arguments: object) -> None:
         except OverflowError:
             text = f"{name}={reprlib.repr(value)} is too large"
             raise ValueError(text) from None
-        if not number >= minimum:
-            expected = f"{minimum} or more"
+        if not minimum <= number <= maximum:
+            expected = f"{minimum} {end}"
             raise ValueError(f"{name}={value} is not valid; expected {expected}")
 
 
-def check_whole(minimum: int = 0, /, **arguments: object) -> None:
-    """Refuse arguments that are not whole numbers of a minimum; ``1e9`` is valid.
+def check_whole(
+    minimum: int = 0, maximum: float = math.inf, /, **arguments: object
+) -> None:
+    """Refuse arguments that are not whole numbers in a range; ``1e9`` is valid.
 
     Raises
     ------
     TypeError
         One is not a whole number.
     ValueError
-        One is less than the minimum.
+        One is out of range.
     """
     __tracebackhide__ = True
-    check_numbers(minimum, **arguments)
+    check_numbers(minimum, maximum, **arguments)
     for name, value in arguments.items():
         if not float(value).is_integer():  # type: ignore[arg-type]
             refuse(name, value, f"a whole number of {minimum} or more")

@@ -87,12 +87,16 @@ class Options:
 def _check(name: str, value: object) -> None:
     """Refuse an invalid setting that no server checks."""
     # Deferred: most notebooks keep the defaults.
-    from blsnb.arguments import check_flags, check_numbers
+    from blsnb.arguments import bytes_of, check_flags, check_numbers, check_whole
 
     if name in ("show", "notes", "embed_previews"):
         check_flags(**{name: value})
-    elif name in ("log_verbose", "hang_notice_s"):
+    elif name == "hang_notice_s":
         check_numbers(**{name: value})
+    elif name == "log_verbose":
+        check_whole(**{name: value})
+    elif name == "read_limit_bytes":
+        bytes_of(**{name: value})
     elif name == "static" and (not isinstance(value, str) or value not in ("", "png")):
         raise ValueError(
             f"static={value!r} is not valid; expected 'png', or '' for none"

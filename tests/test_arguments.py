@@ -228,7 +228,7 @@ CALLS = {
     "bench requests": (
         lambda s: s.bench("double", X, requests=None),
         "requests=None",
-        "a number",
+        "a number of 1 or more",
     ),
     "bench trace level": (
         lambda s: s.bench("double", X, trace_level=0),

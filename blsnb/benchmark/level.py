@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from threading import Event
 from typing import NamedTuple
 
+from blsnb.arguments import check_whole
+
 MAX_CLIENTS = 1024
 """Maximum number of requests in flight."""
 _MAX_DURATION_S = 86_400
@@ -78,6 +80,8 @@ class Load:
 
     Raises
     ------
+    TypeError
+        ``requests`` is not a whole number.
     ValueError
         A number is out of range.
     """
@@ -91,11 +95,8 @@ class Load:
                 f"duration_s={self.duration_s!r} is not valid; expected more than 0 "
                 f"and at most {_MAX_DURATION_S}"
             )
-        if not 1 <= self.requests <= _MAX_REQUESTS:
-            raise ValueError(
-                f"requests={self.requests!r} is not valid; expected 1 to "
-                f"{_MAX_REQUESTS}"
-            )
+        check_whole(1, _MAX_REQUESTS, requests=self.requests)
+        object.__setattr__(self, "requests", int(self.requests))
 
     def count(self, rate: float) -> int:
         """Return the number of requests at a rate, at least one."""

@@ -59,12 +59,12 @@ def bench(
 ) -> Bench:
     """Measure a model of a server under load; see `Server.bench`."""
     parts.lifetime.check_open()
-    _check(concurrency, rate, duration_s, requests, trace_level)
+    _check(concurrency, rate, duration_s, trace_level)
     check_whole(warm_up_requests=warm_up_requests, seed=seed)
     check_callable(progress=progress)
     clients = levels_of(concurrency)
     load = Load(duration_s, requests)
-    opened = open_levels(rate, arrivals, load, seed)
+    opened = open_levels(rate, arrivals, load, int(seed))
     recorder, catalog = parts.recorder, parts.engine.catalog
     level = recorder.level if trace_level is None else parse_level(trace_level)
     record = partial(recorder.unkept, level)
@@ -103,15 +103,12 @@ def _raise_refusal(client: Client, warm_up: Level) -> None:
         client.ask()
 
 
-def _check(
-    concurrency: Any, rate: Any, duration_s: Any, requests: Any, trace_level: Any
-) -> None:
+def _check(concurrency: Any, rate: Any, duration_s: Any, trace_level: Any) -> None:
     expected = "a number of clients, or several"
     check_type("concurrency", concurrency, Real | Iterable, expected)
     expected = "a number of requests per second, or several"
     check_type("rate", rate, Real | Iterable | None, expected)
     check_type("duration_s", duration_s, Real, "a number of seconds")
-    check_type("requests", requests, Real, "a number")
     check_type("trace_level", trace_level, str | None, f"a string, such as {'off'!r}")
 
 
@@ -152,17 +149,17 @@ def levels_of(concurrency: int | Iterable[int]) -> tuple[int, ...]:
 
     Raises
     ------
+    TypeError
+        One is not a whole number.
     ValueError
         There is no level, or a number is out of range.
     """
-    levels = tuple(several(concurrency))
-    for clients in levels or (0,):
-        if not isinstance(clients, int) or not 1 <= clients <= MAX_CLIENTS:
-            raise ValueError(
-                f"concurrency={clients if levels else levels!r} is not valid; "
-                f"expected numbers of clients from 1 to {MAX_CLIENTS}"
-            )
-    return levels
+    levels = several(concurrency)
+    if not levels:
+        raise ValueError("concurrency=[] is not valid; expected numbers of clients")
+    for clients in levels:
+        check_whole(1, MAX_CLIENTS, concurrency=clients)
+    return tuple(map(int, levels))
 
 
 def measure(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from blsnb.arguments import check_numbers, names_advice
+from blsnb.arguments import check_whole, names_advice
 from blsnb.evaluation.result.evaluation import Evaluation
 from blsnb.evaluation.result.metrics import MetricColumn
 from blsnb.printable import counted
@@ -42,7 +42,7 @@ class Requirements:
         ValueError
             There is no such metric, or a limit can never be reached.
         """
-        check_numbers(max_failed=self.max_failed)
+        check_whole(max_failed=self.max_failed)
         for name, limit in (*self.at_least.items(), *self.at_most.items()):
             if name not in metrics:
                 advice = names_advice(name, "metrics", [*metrics] or ["none"])
@@ -61,7 +61,7 @@ class Requirements:
             yield "the evaluation was interrupted"
         failed = len(evaluation.errors)
         if failed > self.max_failed:
-            allowed = f", more than {self.max_failed:,}" if self.max_failed else ""
+            allowed = f", more than {self.max_failed:,.0f}" if self.max_failed else ""
             yield f"{counted(failed, 'row')} failed{allowed}"
         for metric in evaluation.metrics.values():
             if metric.errors:

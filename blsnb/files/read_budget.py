@@ -105,7 +105,7 @@ class ReadBudget:
 def limit_of(size: int) -> int:
     """Return the maximum bytes of memory for reading a number of bytes."""
     if options.read_limit_bytes is not None:
-        return options.read_limit_bytes
+        return int(options.read_limit_bytes)
     return max(MIN_BYTES, min(RATIO * size, MAX_BYTES))
 
 

@@ -14,7 +14,6 @@ from blsnb.arguments import (
     check_type,
     is_loopback,
     plain,
-    refuse,
     warn_user,
 )
 from blsnb.files.owned import Creator
@@ -266,8 +265,6 @@ def serve(
     for name, port in ports.items():
         expected = "a port number, such as 8000, or None"
         check_type(name.lower(), port, int | None, expected)
-        if isinstance(port, bool):
-            refuse(name.lower(), port, expected)
     if not is_loopback(host):
         warn_user(
             f"models are served on {host}: everybody who can reach this address can "

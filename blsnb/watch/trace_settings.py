@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from blsnb.arguments import check_whole
 from blsnb.errors import TritonServerError
 from blsnb.watch.server_http import ServerHttp
 
@@ -85,9 +86,8 @@ def _checked(rate: int | None, level: str | None, count: int | None) -> dict[str
     """Return the changes as the server expects them."""
     changes: dict[str, Any] = {}
     if rate is not None:
-        if rate < 1:
-            raise ValueError(f"rate={rate} is not valid; expected 1 or more")
-        changes["trace_rate"] = str(rate)
+        check_whole(1, rate=rate)
+        changes["trace_rate"] = str(int(rate))
     if level is not None:
         if level.upper() not in LEVELS:
             # A server accepts an unknown level and ignores it.
@@ -95,9 +95,8 @@ def _checked(rate: int | None, level: str | None, count: int | None) -> dict[str
             raise ValueError(f"level={level!r} is not valid; expected {known}")
         changes["trace_level"] = [level.upper()]
     if count is not None:
-        if count < -1:
-            raise ValueError(f"count={count} is not valid; expected -1 or more")
-        changes["trace_count"] = str(count)
+        check_whole(-1, count=count)
+        changes["trace_count"] = str(int(count))
     return changes
 
 

@@ -288,10 +288,9 @@ def test_a_request_that_cannot_be_made_ends_it(server):
 @pytest.mark.parametrize(
     ("how", "text"),
     [
-        ({"concurrency": []}, "expected numbers of clients from 1 to 1024"),
+        ({"concurrency": []}, "concurrency=.. is not valid; expected numbers of"),
         ({"concurrency": [0]}, "concurrency=0 is not valid"),
-        ({"concurrency": [1.5]}, "concurrency=1.5 is not valid"),
-        ({"concurrency": [2000]}, "concurrency=2000 is not valid"),
+        ({"concurrency": [2000]}, "concurrency=2000 is not valid; expected 1 to 1,024"),
         ({"duration_s": 0}, "duration_s=0 is not valid; expected more than 0"),
         ({"duration_s": float("inf")}, "duration_s=inf is not"),
         ({"duration_s": float("nan")}, "duration_s=nan is not"),

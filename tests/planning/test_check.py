@@ -229,11 +229,19 @@ def test_a_plan_without_a_server_cannot_be_checked():
         plan_of().check()
 
 
-@pytest.mark.parametrize("count", [0, 101, 1.5])
+@pytest.mark.parametrize("count", [0, 101])
 def test_a_check_has_a_number_of_measurements(count):
     """At least one."""
     with pytest.raises(ValueError, match=r"measurements=.* expected 1 to 100"):
         checked(plan_of(), measurements=count)
+
+
+@pytest.mark.parametrize("count", [1.5, True, "3"])
+def test_the_number_of_measurements_of_a_check_is_whole(count):
+    """The text has the expected type, not a range that contains the number."""
+    with pytest.raises(TypeError, match=r"expected a (whole )?number of 1 or more$"):
+        checked(plan_of(), measurements=count)
+    assert 1 == len(checked(plan_of(), duration_s=0.1, measurements=1.0)[1].configs)
 
 
 def test_each_time_of_a_plan_has_the_error_of_its_calibration():

@@ -170,7 +170,7 @@ def _by_device(name: str, counts: int | Mapping[int, int]) -> dict[int | None, i
     items = counts.items() if isinstance(counts, Mapping) else [(None, counts)]
     by_device = dict[int | None, int](items)
     numbers = (*by_device.values(), *(key for key in by_device if key is not None))
-    if not all(isinstance(each, int) and each >= 0 for each in numbers):
+    if not all(type(each) is int and each >= 0 for each in numbers):
         raise ValueError(
             f"rate_limit_resources[{name!r}]={counts!r} is not valid; expected an "
             "integer of at least 0, or such integers by device"

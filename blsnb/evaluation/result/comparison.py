@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from blsnb.arguments import check_whole
 from blsnb.evaluation.result.columns import Floats
 from blsnb.evaluation.result.metrics import Interval, MetricColumn, mean_interval
 from blsnb.printable import counted, printable
@@ -195,9 +196,12 @@ class EvaluationComparison:
 
         Raises
         ------
+        TypeError
+            The row is not a whole number.
         KeyError
             The evaluations do not both have the row.
         """
+        check_whole(row=row)
         places = np.flatnonzero(self.rows == row).tolist()
         if not places:
             raise KeyError(f"row {row} is not in both evaluations")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blsnb.arguments import plain
+from blsnb.arguments import check_whole
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import ended_once
 from blsnb.planning.plans import plan_text
@@ -155,18 +155,16 @@ class Plan(ComparedConfigurations):
         ------
         BlsnbError
             The plan has no server, or the configuration does not load.
+        TypeError
+            ``measurements`` is not a whole number.
         ValueError
             A number is out of range.
         """
         if self._world is None:
             raise BlsnbError("this plan has no server; plan with Server.plan()")
-        measurements = plain(measurements)
-        if not (isinstance(measurements, int) and 1 <= measurements <= _MAX_MEASURED):
-            raise ValueError(
-                f"measurements={measurements!r} is not valid; expected 1 to "
-                f"{_MAX_MEASURED}"
-            )
-        return ended_once(partial(self._checked, self._world, duration_s, measurements))
+        check_whole(1, _MAX_MEASURED, measurements=measurements)
+        count = int(measurements)
+        return ended_once(partial(self._checked, self._world, duration_s, count))
 
     def _checked(
         self, world: PlannedWorld, duration_s: float, measurements: int

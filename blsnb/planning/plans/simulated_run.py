@@ -35,12 +35,8 @@ def run_of(outcome: ComparedConfigurations, requests: int, rate: float) -> Impor
     ValueError
         A number is out of range.
     """
-    check_whole(requests=requests)
+    check_whole(1, _MAX_REQUESTS, requests=requests)
     check_positive(rate=rate)
-    if not 1 <= requests <= _MAX_REQUESTS:
-        raise ValueError(
-            f"requests={requests!r} is not valid; expected 1 to {_MAX_REQUESTS:,}"
-        )
     found = outcome.calibration
     option = outcome.best.option
     _, answers = simulate(found, option, rate, requests, outcome.seed, outcome.cores)
