@@ -1044,9 +1044,9 @@ class Server:
         p99_ms
             Limit of the 99th percentile of the latency, in milliseconds.
         instances, delay_us, batch
-            What is compared, by model: numbers of instances, delays of the queue in
-            microseconds, and maximum batch sizes, such as ``{"net": [1, 2, 4]}``. At
-            most 2000 configurations.
+            What is compared, by model: numbers of instances (on each of its GPUs, as
+            ``count``), delays of the queue in microseconds, and maximum batch sizes,
+            such as ``{"net": [1, 2, 4]}``. At most 2000 configurations.
         cores
             Number of processors; None for as many as this kernel was observed to use.
         seed

@@ -12,6 +12,8 @@ from blsnb.planning.simulation.loads import Simulated, open_loop
 from blsnb.planning.simulation.simulation import Simulation
 
 CORES = "cores"
+_IDLE = 0.01
+"""Busy share below which nothing is a bottleneck."""
 _HELD = 0.97
 """Share of the rate that must be answered."""
 _REFUSED = 0.01
@@ -99,6 +101,12 @@ class Judgement(NamedTuple):
         """Whether nearly all requests were answered at the rate they were sent."""
         is_fast = self.answered_rate >= _HELD * self.rate
         return is_fast and self.refused_share <= _REFUSED
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no model, processor or resource is busy for 1 % of the time."""
+        uses = [each.use for each in self.models.values()]
+        return max([self.cores_use, *uses, *self.resources.values()]) < _IDLE
 
     @property
     def bottleneck(self) -> str:

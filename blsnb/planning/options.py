@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     Parameters
     ----------
     instances
-        Number of instances.
+        Number of instances, on each of its GPUs as the ``count`` of a group.
     delay_us
         Maximum time that a request waits for others of its batch.
     batch

@@ -42,6 +42,24 @@ def test_the_busiest_part_is_the_bottleneck():
     assert "cores" == CORES
 
 
+IDLE = {"models": {"m": ModelUse(0.009, 1, 0, 1)}, "cores_use": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_idle"),
+    [
+        ({}, False),
+        (IDLE, True),
+        (IDLE | {"models": {"m": ModelUse(0.01, 1, 0, 1)}}, False),
+        (IDLE | {"cores_use": 0.01}, False),
+        (IDLE | {"resources": {"R": 0.01}}, False),
+    ],
+)
+def test_a_load_is_idle_if_nothing_is_busy(fields, is_idle):
+    """Resources may be scarce while instances and processors are idle."""
+    assert is_idle is judgement(**fields).is_idle
+
+
 @pytest.mark.parametrize(
     ("fields", "name"),
     [

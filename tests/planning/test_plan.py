@@ -184,6 +184,33 @@ def test_one_more_instance_is_one_on_each_gpu(few_requests):
     assert "One more instance of m on each GPU: p99" in "\n".join(plan.findings)
 
 
+@pytest.mark.parametrize(
+    ("gpus", "words"), [("[0]", ""), ("[0, 1]", " (2 on each GPU)")]
+)
+def test_instances_on_several_gpus_are_counted_together(few_requests, gpus, words):
+    """As Triton makes them: the count of the group on each GPU."""
+    group = f'instance_group {{ name: "m" kind: KIND_GPU gpus: {gpus} }}'
+    model = CalibratedModel(config("m", 0, group), {1: [waits(10)]})
+    compared = options({"m": model.config}, {"m": [2]}, {}, {})
+    plan = planned(calibration(model), compared, [50.0], 1e6)
+    [row] = plan.table()[1]
+    total = {"[0]": 2, "[0, 1]": 4}[gpus]
+
+    assert (f"m {total} instances{words}", f"{total}") == row[:2]
+    assert f": m {total} instances{words}, p99 " in repr(plan)
+    assert f"m {total} instances{words}" == plan.changes(["m"])
+
+
+def test_an_idle_load_has_no_bottleneck(few_requests):
+    """More instances would not bring anything either."""
+    found = calibration(observed("m", waits(0.01)))
+    plan = planned(found, options(configs_of(found), {}, {}, {}), [5], 60_000)
+
+    assert "There is no bottleneck: all instances and processors are idle" in str(plan)
+    assert {} == plan.more
+    assert "One more instance" not in str(plan)
+
+
 def test_a_load_that_nothing_holds_is_said(few_requests):
     """The fastest configuration comes first."""
     found = calibration(observed("m", waits(10)))

@@ -91,8 +91,7 @@ class Plan(ComparedConfigurations):
 
     def changes(self, models: Iterable[str]) -> str:
         """Return the settings of models in the best configuration, in words."""
-        settings = self.best.option.settings
-        return plan_text.spelled({name: settings[name] for name in models})
+        return plan_text.spelled(self.best.option, models)
 
     def export(self, path: str | Path, *, force: bool = False) -> Exported:
         """Write all models as a repository, with the best configuration.

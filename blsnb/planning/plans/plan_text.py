@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from blsnb.errors import BlsnbError
 from blsnb.planning.calibration import HERE, WORLDS
 from blsnb.planning.judgement import CORES, Judgement
-from blsnb.planning.options import Setting, gpus_of
+from blsnb.planning.options import Option, gpus_of
 from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.request_mix import load_findings
 from blsnb.planning.search import Judged
@@ -181,20 +181,27 @@ def ranges(sizes: Sequence[int]) -> str:
 
 
 def _configuration(judged: Judged) -> str:
-    return spelled(judged.option.settings) or "as configured"
+    return spelled(judged.option, judged.option.settings) or "as configured"
 
 
-def spelled(settings: Mapping[str, Setting]) -> str:
-    """Return settings in a line."""
+def spelled(option: Option, models: Iterable[str]) -> str:
+    """Return the settings of models in a line."""
     parts = []
-    for name, setting in settings.items():
+    for name in models:
+        setting = option.settings[name]
         words = [
-            counted(setting.instances, "instance") if setting.instances else "",
+            _instances(setting.instances, gpus_of(option.configs[name])),
             f"delay {time(setting.delay_us)}" if setting.delay_us is not None else "",
             f"batch {setting.batch}" if setting.batch is not None else "",
         ]
         parts.append(" ".join([name, *filter(None, words)]))
     return ", ".join(parts)
+
+
+def _instances(count: int | None, gpus: int) -> str:
+    """Return the number of instances on all GPUs, as Triton makes them."""
+    each = f" ({count} on each GPU)" * (gpus > 1)
+    return counted(count * gpus, "instance") + each if count else ""
 
 
 def _busy(found: Judgement) -> float:
@@ -210,6 +217,11 @@ def _reason(found: Judgement) -> str:
             f"The bottleneck is the queue policy of {name}: it refuses "
             f"{model.refused_share:.1%} of the requests, while the instances are busy "
             f"for {model.use:.0%} of the time."
+        )
+    if found.is_idle:
+        return (
+            "There is no bottleneck: all instances and processors are idle for more "
+            "than 99% of the time."
         )
     if name := found.limiting_resource:
         return (

@@ -136,8 +136,9 @@ def planned(
     best = judged[0]
     curve = _curve(best, partial(simulated, best.option))
     more = {}
-    name = best.at_most.bottleneck
-    if name != CORES and not best.at_most.limiting_resource:
+    at_most = best.at_most
+    name = at_most.bottleneck
+    if not (name == CORES or at_most.limiting_resource or at_most.is_idle):
         option = _one_more(calibration, best.option, name)
         more[name] = simulated(option, rates[-1], _MORE_REQUESTS)
     report(1.0, "done")

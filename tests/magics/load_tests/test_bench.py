@@ -121,7 +121,10 @@ def test_the_same_without_a_magic(double):
         ("double X=[1.0] --concurrency one", "'one' is not a list of numbers"),
         ("double X=[1.0] --concurrency x", "Error: %triton bench: argument"),
         ("double X=[1.0] --concurrency x", "\n%triton bench --help explains"),
-        ("double X=[1.0] --concurrency 0", "numbers of clients from 1 to 1024"),
+        (
+            "double X=[1.0] --concurrency 0",
+            "concurrency=0 is not valid; expected 1 to 1,024",
+        ),
         ("double X=[1.0] --duration 5h", "'5h' is not a time such as 5s or 500ms"),
         ("double X=[1.0] --duration 0s", "more than 0"),
         ("double X=[1.0] --requests none", "invalid int value: 'none'"),
