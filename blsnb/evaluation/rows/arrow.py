@@ -121,25 +121,25 @@ def _parquet_digest(paths: Sequence[Path]) -> str:
 def _rows(batches: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for batch in batches:
         names = batch.schema.names
-        columns = [_values(_one_chunk(column)) for column in batch.columns]
+        columns = [values(column) for column in batch.columns]
         yield from by_rows(dict(zip(names, columns, strict=True)))
 
 
-def _one_chunk(column: Any) -> Any:
-    """Return a column as an array, also that of a table, which has chunks."""
-    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
-
-
-def _values(column: Any) -> list[Any]:
+def values(column: Any) -> list[Any]:
     """Return the elements of a column; those of nested columns are arrays."""
-    block = _block(column)
+    # The column of a table has chunks.
+    one = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    block = _block(one)
     flat = isinstance(block, list) or block.ndim == 1
     return list(block) if isinstance(block, list) or not flat else block.tolist()
 
 
 def _block(column: Any) -> _Array | list[Any]:
-    """Return a column as an array if its elements have one shape, else as a list."""
-    from pyarrow import types
+    """Return a column as an array if its elements have one shape, else as a list.
+
+    An array of numbers is masked where they are missing.
+    """
+    from pyarrow import compute, types
 
     kind = column.type
     if hasattr(column, "to_numpy_ndarray") and not column.null_count:
@@ -147,14 +147,22 @@ def _block(column: Any) -> _Array | list[Any]:
         return tensor
     if hasattr(column, "storage"):
         return _block(column.storage)
-    if hasattr(kind, "value_type") and not types.is_dictionary(kind):
+    if types.is_dictionary(kind):
+        return _block(column.dictionary_decode())
+    if types.is_run_end_encoded(kind):
+        return _block(compute.run_end_decode(column))
+    if hasattr(kind, "value_type"):
         return _nested(column)
     numeric = types.is_integer(kind) or types.is_floating(kind)
-    if (numeric or types.is_boolean(kind)) and not column.null_count:
+    if not (numeric or types.is_boolean(kind)):
+        elements: list[Any] = column.to_pylist()
+        return elements
+    if not column.null_count:
         numbers: _Array = column.to_numpy(zero_copy_only=False)
         return numbers
-    elements: list[Any] = column.to_pylist()
-    return elements
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    known = [each or 0 for each in column.to_pylist()]
+    return np.ma.MaskedArray(known, missing, dtype=kind.to_pandas_dtype())
 
 
 def _nested(column: Any) -> _Array | list[Any]:
@@ -162,19 +170,20 @@ def _nested(column: Any) -> _Array | list[Any]:
     present = column.is_valid().to_numpy(zero_copy_only=False)
     lengths = np.where(present, column.value_lengths().fill_null(0), 0)
     same = lengths.size and present.all() and (lengths == lengths[0]).all()
-    if same and isinstance(inner, np.ndarray):
+    if same and type(inner) is np.ndarray:
         return inner.reshape(lengths.size, lengths[0], *inner.shape[1:])
     ends = np.cumsum(lengths).tolist()
     starts = [0, *ends[:-1]]
     return [
-        _stacked(inner[start:end]) if there else None
+        stacked(inner[start:end]) if there else None
         for start, end, there in zip(starts, ends, present.tolist(), strict=True)
     ]
 
 
-def _stacked(part: _Array | list[Any]) -> _Array | list[Any]:
-    """Join arrays of one shape; other elements stay as they are."""
-    if isinstance(part, list) and part and isinstance(part[0], np.ndarray):
-        shapes = {each.shape if each is not None else None for each in part}
-        return np.stack(part) if len(shapes) == 1 else part
-    return part
+def stacked(part: _Array | list[Any]) -> _Array | list[Any]:
+    """Join arrays of one shape; other elements stay as they are, missing ones None."""
+    if isinstance(part, np.ma.MaskedArray):
+        return part.tolist() if np.ma.is_masked(part) else part.data
+    arrays = [each for each in part if isinstance(each, np.ndarray)]
+    same = len(arrays) == len(part) and len({each.shape for each in arrays}) == 1
+    return np.stack(arrays) if same else part

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from blsnb.evaluation.rows.arrow import stacked, values
 from blsnb.evaluation.rows.records import (
     BLOCK_ROWS,
     Records,
@@ -36,11 +37,13 @@ def pandas_records(frame: Any) -> Records:
 
 
 def _pandas_values(series: Any) -> list[Any]:
-    values: list[Any] = series.tolist()
+    if hasattr(getattr(series.dtype, "pyarrow_dtype", None), "value_type"):
+        return values(series.array.__arrow_array__())
+    found: list[Any] = series.tolist()
     if str(series.dtype).startswith("float"):
-        return values
+        return found
     missing = series.isna().tolist()
-    return [None if no else value for value, no in zip(values, missing, strict=True)]
+    return [None if no else value for value, no in zip(found, missing, strict=True)]
 
 
 def polars_records(frame: Any) -> Records:
@@ -54,17 +57,19 @@ def polars_records(frame: Any) -> Records:
 
 
 def _polars_values(series: Any) -> list[Any]:
-    if not series.dtype.is_nested():
-        values: list[Any] = series.to_list()
-        return values
-    if type(series.dtype).__name__ == "Array" and not series.null_count():
-        return list(series.to_numpy())
     if not hasattr(series.dtype, "inner"):
-        return list(series.to_list())
+        found: list[Any] = series.to_list()
+        return found
+    is_array = type(series.dtype).__name__ == "Array"
+    # For a missing element NumPy would have NaN, and floats in all rows.
+    if is_array and not series.reshape((-1,)).null_count():
+        return list(series.to_numpy())
     return [None if each is None else _array(each) for each in series]
 
 
 def _array(series: Any) -> Any:
     """Return an element of a nested column: an array if its elements are numbers."""
+    if hasattr(series.dtype, "inner"):
+        return stacked(_polars_values(series))
     numeric = series.dtype.is_numeric() and not series.null_count()
     return series.to_numpy() if numeric else series.to_list()

@@ -165,6 +165,88 @@ def test_nested_arrow_columns_become_arrays_of_their_own_type(arrow):
     assert ["a", "b", "a"] == [row.rest["label"] for row in rows]
 
 
+NARROW = [np.float16, np.float32, np.int8, np.uint64, np.bool_]
+HOLES = [[1, None], [1, 0], None, [1]]
+"""Rows of a list column, one of which lacks an element."""
+
+
+def dtypes(rows):
+    """Return the datatypes of an input; None for a list."""
+    return [getattr(row.inputs["X"], "dtype", None) for row in row_source(rows, INPUTS)]
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_a_missing_element_leaves_other_lists_their_type(arrow, dtype):
+    """In lists of an Arrow table only the list that lacks an element has none."""
+    kind = arrow.from_numpy_dtype(dtype)
+    lists = [row and [None if n is None else dtype(n) for n in row] for row in HOLES]
+    rows = list(
+        row_source(arrow.table({"X": arrow.array(lists, arrow.list_(kind))}), "X")
+    )
+
+    assert [[1, None], [1, 0], None, [1]] == [
+        plain(row.inputs.get("X")) for row in rows
+    ]
+    assert [dtype, dtype] == [rows[n].inputs["X"].dtype for n in (1, 3)]
+
+
+def test_missing_numbers_of_an_arrow_column_are_left_out(arrow):
+    """The others are exact, also those that no float holds."""
+    big = 2**53 + 1
+    rows = row_source(arrow.table({"X": [big, None, 0]}), INPUTS)
+
+    assert [big, None, 0] == [row.inputs.get("X") for row in rows]
+
+
+def test_encoded_elements_of_an_arrow_column_keep_their_type(arrow):
+    """Dictionaries and runs are ways to store them."""
+    import pyarrow.compute as compute
+
+    elements = arrow.array([1, 1, 2], arrow.float32())
+    lists = arrow.ListArray.from_arrays([0, 2, 3], elements.dictionary_encode())
+    runs = compute.run_end_encode(elements)
+
+    assert [np.float32, np.float32] == dtypes(arrow.table({"X": lists}))
+    assert [1, 1, 2] == [
+        row.inputs["X"] for row in row_source(arrow.table({"X": runs}), INPUTS)
+    ]
+
+
+def test_arrow_lists_in_a_pandas_frame_keep_their_type(arrow, pandas):
+    """A missing row is left out."""
+    kind = pandas.ArrowDtype(arrow.list_(arrow.int8()))
+    column = pandas.Series([[1, 2], None, [3]], dtype=kind)
+    first, second, third = row_source(pandas.DataFrame({"X": column}), INPUTS)
+
+    assert [np.int8, np.int8] == [row.inputs["X"].dtype for row in (first, third)]
+    assert {} == second.inputs
+
+
+@pytest.mark.parametrize("shape", [2, (1, 2)])
+def test_a_missing_element_of_a_polars_frame_is_no_nan(polars, shape):
+    """NumPy would have floats in all rows."""
+    rows = np.array([[1, None], [3, 4]], object).reshape(2, *np.atleast_1d(shape))
+    column = polars.Series(rows.tolist(), dtype=polars.Array(polars.Int8, shape))
+    found = [
+        row.inputs["X"] for row in row_source(polars.DataFrame({"X": column}), "X")
+    ]
+
+    assert [rows.tolist()[0], np.int8] == [found[0], found[1].dtype]
+
+
+def test_lists_of_lists_in_a_polars_frame_keep_their_type(polars):
+    """As in an Arrow table; those of several shapes are lists of arrays."""
+    kind = polars.List(polars.List(polars.Int16))
+    column = polars.Series([[[1, 2], [3, 4]], [[1], [2, 3]], []], dtype=kind)
+    whole, ragged, empty = (
+        row.inputs["X"] for row in row_source(polars.DataFrame({"X": column}), INPUTS)
+    )
+
+    assert (np.int16, (2, 2)) == (whole.dtype, whole.shape)
+    assert [np.int16, np.int16] == [part.dtype for part in ragged]
+    assert [] == empty
+
+
 def test_tensors_of_an_arrow_table(arrow):
     """Columns of the type fixed_shape_tensor keep their shape."""
     images = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
