@@ -75,6 +75,9 @@ class Recording(Sequence[Run]):
     ) -> Recording:
         """Return the recording with some of its runs.
 
+        Of the unattributed BLS calls those remain that such a model made: whether their
+        request has the other properties is not known.
+
         Parameters
         ----------
         model
@@ -103,7 +106,8 @@ class Recording(Sequence[Run]):
             and failed in (None, run.trace.error_count > 0)
             and run.duration_ms >= slower_than_ms
         ]
-        return Recording(runs, self.unattributed, self.remarks)
+        calls = [run for run in self.unattributed if fnmatchcase(_caller(run), model)]
+        return Recording(runs, calls, self.remarks)
 
     def rows(self, model: str) -> list[Row]:
         """Return the requests of a model as rows of a data set.
@@ -162,6 +166,12 @@ def wall_start_ns(run: Run) -> int:
     trace = run.trace
     clock = trace.clock
     return trace.start_ns + (clock.unix_ns - clock.monotonic_ns if clock else 0)
+
+
+def _caller(call: Run) -> str:
+    """Return the model that made a BLS call; an empty string if it is unknown."""
+    origin = call.trace.spans[0].origin
+    return str(origin.get("by", "")) if isinstance(origin, dict) else ""
 
 
 def _row(run: Run, arrival_s: float) -> Row:

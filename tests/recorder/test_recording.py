@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from asserting import some
@@ -59,11 +61,25 @@ def test_runs_are_filtered_by_each_property(runs):
         recording.filter(slower_than_ms=least_ms)
     )
     none = recording.filter("nobody")
-    assert ([], (runs[0],), ("a remark",)) == (
-        list(none),
-        none.unattributed,
-        none.remarks,
-    )
+    assert ([], ("a remark",)) == (list(none), none.remarks)
+
+
+def test_unattributed_calls_are_filtered_by_the_model_that_made_them(runs):
+    """Nothing else is known of their request; without its name only all match."""
+    by_a, by_b, by_none = (_call_of(name) for name in ("pre_a", "pre_b", None))
+    recording = Recording(runs, [by_a, by_b, by_none])
+
+    assert [by_a, by_b, by_none] == [*recording.filter(failed=True).unattributed]
+    assert [by_a, by_b] == [*recording.filter("pre*").unattributed]
+    assert [by_b] == [*recording.filter("pre_b", request_id="x").unattributed]
+    assert [] == [*recording.filter("double").unattributed]
+
+
+def _call_of(model):
+    """Return a call of `double` by a model, whose request is not known."""
+    origin = {"bls": True, "by": model, "execution": 7} if model else {"bls": True}
+    trace = SimpleNamespace(spans=[SimpleNamespace(origin=origin)])
+    return SimpleNamespace(model_name="double", trace=trace)
 
 
 @pytest.mark.parametrize(
