@@ -31,6 +31,8 @@ _MAX_CASES = 6
 _MAX_CHECKS = 6
 _MAX_POINTS = 96
 _MAX_MARKERS = 40
+_MAX_VALUE = 1e307
+"""Largest number that is drawn: matplotlib adds margins, which must not overflow."""
 
 
 class _Column(NamedTuple):
@@ -214,6 +216,7 @@ def _plot_values(
     marker = "o" if chosen.size <= _MAX_MARKERS else ""
     for values, colour, width in ((theirs, "line", 4.0), (ours, "infer", 1.2)):
         drawn = np.where(np.isfinite(values), values, np.nan)[chosen]
+        drawn = drawn.clip(-_MAX_VALUE, _MAX_VALUE)
         axes.plot(chosen, drawn, color=COLOURS[colour], lw=width, marker=marker, ms=2.5)
     if marked >= 0:
         axes.axvline(marked, color=COLOURS["error"], lw=1.2, ls=(0, (2, 1)))

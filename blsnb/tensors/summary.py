@@ -152,10 +152,15 @@ def unit(values: Any, low: float, high: float) -> Any:
     return (values.astype(np.float64) / 2 - low / 2) / (width or 1.0)
 
 
+def bins_of(values: Any, low: float, high: float, count: int) -> Any:
+    """Return the number of each value's bin, of equal ones from low to high."""
+    bins = (unit(values, low, high) * count).astype(np.int64)
+    return bins.clip(0, count - 1)
+
+
 def _counts(size: int, low: float, high: float, xp: Any, array: Any) -> tuple[int, ...]:
     counts = xp.zeros(BINS, np.int64)
     for block in _blocks(array, size):
-        scaled = unit(block[xp.isfinite(block)], low, high) * BINS
-        bins = scaled.astype(np.int64).clip(0, BINS - 1)
+        bins = bins_of(block[xp.isfinite(block)], low, high, BINS)
         counts += xp.bincount(bins, minlength=BINS)
     return tuple(counts.tolist())

@@ -184,6 +184,7 @@ def test_rows_of_the_table_beyond_the_maximum_are_counted(monkeypatch, most, mor
         (outcome("At:\n  model.py\n"), outcome([b"\xe7\x96\x97"])),
         (outcome("boom"), outcome([1.5, np.nan])),
         (outcome([np.inf, -np.inf]), outcome([np.nan, 1.0])),
+        (outcome([1.7e308, -1.7e308]), outcome([-1.7e308, 1.0])),
         (outcome(np.zeros((0, 3))), outcome(np.zeros((3, 0)))),
         (outcome([b"<b>", b"\xff\xfe"]), outcome([b"<i>", b""])),
         (outcome(np.float32(2)), outcome(np.float32(3))),

@@ -180,7 +180,7 @@ class EvaluationComparison:
         for name, column in self.this.metrics.items():
             if name in self.earlier.metrics:
                 values = self.paired(column.values, self.earlier.metrics[name].values)
-                differences = values[0] - values[1]
+                differences = _subtracted(*values)
                 is_known = ~np.isnan(differences)
                 found[name] = MetricDifference(
                     name, differences[is_known], column.higher_is_better
@@ -229,6 +229,15 @@ class EvaluationComparison:
                     largest, most = found, name
             if largest >= 0:
                 yield RowChange(row, most, largest)
+
+
+def _subtracted(now: Floats, before: Floats) -> Floats:
+    """Return differences; the largest number where finite values have a larger one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Floats = now - before
+    is_finite = np.isfinite(now) & np.isfinite(before)
+    found[is_finite] = np.nan_to_num(found[is_finite])
+    return found
 
 
 def _largest(now: Any, before: Any) -> float:

@@ -23,6 +23,8 @@ _SEED = 20_240_229
 _MAX_DRAWN = 1024
 """Maximum number of groups that are resampled; more values share groups."""
 _COVERAGE = (2.5, 97.5)
+_PART = 2.0**-64
+"""Factor of large values; a power of two, which changes no digit."""
 
 
 class Interval(NamedTuple):
@@ -99,18 +101,22 @@ def mean_interval(values: Floats) -> Interval:
     interval remains that of the mean, at a bounded cost.
     """
     values = values[~np.isnan(values)]
-    size = len(values)
-    if not size:
+    if not len(values):
         return Interval(math.nan, math.nan, math.nan)
-    mean = float(values.mean())
-    if size == 1 or not np.isfinite(mean):
-        return Interval(mean, mean, mean)
+    # Sums of the largest numbers would overflow, but not those of their parts.
+    part = _PART if np.abs(values).max() >= 1 / _PART else 1.0
+    values = values * part
+    with np.errstate(invalid="ignore"):
+        mean = float(values.mean())
+    if len(values) == 1 or not np.isfinite(mean):
+        return Interval(mean / part, mean / part, mean / part)
     random = np.random.default_rng(_SEED)
     sums, counts = _groups(values, random)
     drawn = random.integers(0, len(sums), (_RESAMPLES, len(sums)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.percentile(means, _COVERAGE)
-    return Interval(mean, float(low), float(high))
+    found = np.clip((mean, low, high), values.min(), values.max()) / part
+    return Interval(*found.tolist())
 
 
 def _groups(values: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blsnb.tensors.summary import bins_of
 from blsnb.views.pictures.svg import FONT, number, tag
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -81,15 +82,12 @@ def histogram(distribution: Distribution) -> str:
 def _counts(values: Floats) -> tuple[Any, bool]:
     """Return the number of values in each bin, and whether the axis is logarithmic."""
     low, high = float(values.min()), float(values.max())
-    if low == high:
-        counts = np.zeros(_BINS, int)
-        counts[0] = len(values)
-        return counts, False
-    if low > 0 and high / low >= _SPREAD:
+    is_logarithmic = low > 0 and high / low >= _SPREAD
+    if is_logarithmic:
         values = np.log(values)
         low, high = math.log(low), math.log(high)
-        return np.histogram(values, _BINS, (low, high))[0], True
-    return np.histogram(values, _BINS, (low, high))[0], False
+    bins = bins_of(values, low, high, _BINS)
+    return np.bincount(bins, minlength=_BINS), is_logarithmic
 
 
 def _bars(counts: Any, top: int) -> str:

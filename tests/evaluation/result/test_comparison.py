@@ -95,6 +95,22 @@ def test_metrics_have_paired_intervals():
     assert "no clear difference" == later.compare(later).metrics["iou"].verdict
 
 
+def test_differences_of_metrics_that_overflow_are_the_largest_number():
+    """Their mean is a number; infinite values of one sign have no difference."""
+    values = [1.7e308, -1.7e308, math.inf, math.inf]
+    now, before = (
+        evaluation(*each, metric=lambda row, out: out["Y"])
+        for each in (values, [-1.7e308, 1.7e308, math.inf, 1.0])
+    )
+    found = now.compare(before).metrics["iou"]
+    pair = evaluation(*values[:2], metric=lambda row, out: out["Y"]).compare(before)
+
+    largest = np.finfo(np.float64).max
+    assert [largest, -largest, math.inf] == found.differences.tolist()
+    assert 0 == pair.metrics["iou"].interval.mean
+    assert "difference of iou" in html(comparison_page(pair))
+
+
 def test_only_rows_that_both_have_are_compared():
     """An interrupted evaluation has fewer rows; its page says so."""
     comparison = evaluation(y(1)).compare(evaluation(y(1), y(2)))

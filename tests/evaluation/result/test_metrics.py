@@ -33,6 +33,26 @@ def test_missing_values_are_left_out():
     assert [True] * 3 == np.isnan(mean_interval(np.array([math.nan]))).tolist()
 
 
+LARGEST = np.finfo(np.float64).max
+
+
+def test_values_whose_sum_overflows_have_a_mean():
+    """It is among them, and its interval, too; also of many in groups."""
+    both = mean_interval(np.array([LARGEST, -LARGEST] * 1000))
+
+    assert (LARGEST,) * 3 == mean_interval(np.full(3, LARGEST))
+    assert (LARGEST,) * 3 == mean_interval(np.array([LARGEST]))
+    assert 0 == both.mean
+    assert -LARGEST < both.low < 0 < both.high < LARGEST
+
+
+def test_infinite_values_of_both_signs_have_no_mean():
+    """Like missing ones."""
+    assert [True] * 3 == np.isnan(
+        mean_interval(np.array([math.inf, -math.inf]))
+    ).tolist()
+
+
 def test_an_infinite_value_makes_no_interval():
     """The mean is infinite, and so are the limits."""
     assert (math.inf,) * 3 == mean_interval(np.array([1.0, math.inf]))

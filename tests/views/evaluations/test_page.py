@@ -35,6 +35,20 @@ def test_each_distinct_value_has_a_bar(values, count):
     assert count == bars(drawn(*values))
 
 
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        ([-1.7e308, 0.0, 1.7e308], 3),
+        ([5e-324, 1.7e308], 2),
+        ([1.0, math.nextafter(1.0, 2.0)], 2),
+        ([5e-324, 1e-323], 2),
+    ],
+)
+def test_values_far_apart_or_close_together_are_drawn(values, count):
+    """Their distance may exceed a double, or be the smallest one."""
+    assert count == bars(drawn(*values))
+
+
 def test_values_that_differ_a_lot_have_a_logarithmic_axis():
     """The picture says so; zero and negative values keep the axis linear."""
     assert "logarithmic axis" in drawn(1, 2, 1000)
