@@ -11,6 +11,7 @@ from blsnb.tensors.dtypes import BF16, BYTES, DType, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
 _Array = np.ndarray[Any, Any]
+_RAGGED = "its rows have different lengths"
 _FOREIGN_KINDS = "mMcV"
 """Dates, durations, complex numbers and structures, which NumPy casts to numbers."""
 
@@ -69,30 +70,37 @@ def _bf16_bytes(array: _Array) -> bytes:
 
 
 def _array(name: str, value: Any, dtype: DType | None, rank: int) -> _Array:
-    if dtype is None:
-        array = np.asarray(value)
-    elif dtype is BYTES:
-        array = np.asarray(value, dtype=np.object_)
-        if _has_none(array):
-            raise _conversion_error(name, value, dtype, "None is not a string")
-    else:
-        array = _cast(name, value, dtype)
+    try:
+        if dtype is None:
+            array = np.asarray(value)
+        elif dtype is BYTES:
+            array = _strings(value)
+        else:
+            array = _cast(value, dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        why = _RAGGED if "inhomogeneous" in str(error) else str(error)
+        raise _conversion_error(name, value, dtype, why) from error
     return array.reshape((1,) * rank) if array.ndim == 0 else array
 
 
-def _cast(name: str, value: Any, dtype: DType) -> _Array:
+def _strings(value: Any) -> _Array:
+    array = np.asarray(value, dtype=np.object_)
+    if _has_none(array):
+        raise ValueError("None is not a string")
+    if any(isinstance(each, list | tuple | np.ndarray) for each in array.ravel()):
+        raise ValueError(_RAGGED)
+    return array
+
+
+def _cast(value: Any, dtype: DType) -> _Array:
     wanted = np.dtype(np.float32) if dtype is BF16 else dtype.dtype
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind in _FOREIGN_KINDS:
-            raise TypeError(f"Triton has no type for NumPy's {given.dtype}")
-        with np.errstate(all="ignore"):
-            array = np.asarray(value, dtype=wanted)
-            lossy = _is_lossy(given, array)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _conversion_error(name, value, dtype, str(error)) from error
-    if lossy:
-        raise _conversion_error(name, value, dtype, "values would be lost")
+    given = np.asarray(value)
+    if given.dtype.kind in _FOREIGN_KINDS:
+        raise TypeError(f"Triton has no type for NumPy's {given.dtype}")
+    with np.errstate(all="ignore"):
+        array = np.asarray(value, dtype=wanted)
+        if _is_lossy(given, array):
+            raise ValueError("values would be lost")
     return array
 
 
@@ -108,11 +116,15 @@ def _is_lossy(given: _Array, array: _Array) -> bool:
 
 def _has_none(array: _Array) -> bool:
     """Whether an element is None, which NumPy casts to NaN, False or a text."""
-    return array.dtype.kind == "O" and any(each is None for each in array.flat)
+    return array.dtype.kind == "O" and any(each is None for each in array.ravel())
 
 
-def _conversion_error(name: str, value: Any, dtype: DType, why: str) -> InputError:
+def _conversion_error(
+    name: str, value: Any, dtype: DType | None, why: str
+) -> InputError:
+    known = "of unknown type" if dtype is None else dtype.datatype
+    wanted = "a tensor" if dtype is None else "it"
     return InputError(
-        f"input {name!r} is {dtype.datatype}, and {type(value).__name__} "
-        f"{str(value)[:60]!r} does not convert to it: {why}"
+        f"input {name!r} is {known}, and {type(value).__name__} "
+        f"{str(value)[:60]!r} does not convert to {wanted}: {why}"
     )

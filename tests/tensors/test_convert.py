@@ -1,5 +1,6 @@
 """Specification of the conversion of infer()'s inputs."""
 
+import functools
 from datetime import date
 from decimal import Decimal
 
@@ -65,6 +66,34 @@ def test_lists_numbers_and_strings_take_the_configured_type(value, dtype, expect
 def test_a_lossy_conversion_is_refused(value, dtype):
     """A value that the type cannot hold is an error that names both."""
     with pytest.raises(InputError, match=f"input 'X' is {dtype.datatype}"):
+        to_ref("X", value, dtype, 1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words"),
+    [
+        (FP32, "FP32, and list {} does not convert to it"),
+        (BYTES, "BYTES, and list {} does not convert to it"),
+        (None, "of unknown type, and list {} does not convert to a tensor"),
+    ],
+)
+@pytest.mark.parametrize("value", [[[1, 2], [3]], [1, [2]], [np.ones(2), np.ones(1)]])
+def test_a_ragged_list_is_refused(value, dtype, words):
+    """NumPy would make strings of its rows, or have a text without the input."""
+    with pytest.raises(InputError) as refused:
+        to_ref("X", value, dtype, 2)
+
+    reason = "its rows have different lengths"
+    given = repr(str(value)[:60])
+    assert f"input 'X' is {words.format(given)}: {reason}" == str(refused.value)
+
+
+@pytest.mark.parametrize("dtype", [FP32, INT64, BYTES, None])
+def test_a_list_with_too_many_levels_is_refused(dtype):
+    """NumPy has at most 64 axes."""
+    value = functools.reduce(lambda inner, _: [inner], range(70), 1)
+
+    with pytest.raises(InputError, match=r"input 'X' is .* does not convert to "):
         to_ref("X", value, dtype, 1)
 
 
