@@ -19,8 +19,8 @@ GOLDEN = Path(__file__).parent / "golden" / "running.html"
 def test_the_page_is_the_reviewed_one():
     """``BLSNB_WRITE_GOLDEN=1`` writes the file anew."""
     page = running_page.mimebundle(invoice_run(), carries_code=False)["text/html"]
-    packed = re.sub(r"[\w+/=]{100,}", "…", page)
-    text = packed.replace("><", ">\n<") + "\n"
+    without_data = re.sub(r'(;base64,|unpack\(")[^"]*"', r'\1…"', page)
+    text = without_data.replace("><", ">\n<") + "\n"
 
     assert reviewed(GOLDEN, text) == text
 
