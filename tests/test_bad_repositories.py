@@ -57,7 +57,7 @@ def spoil(path: Path, how: str) -> None:
             path.write_text(DOUBLE[: len(DOUBLE) // 2] + "\n    (")
 
 
-NO_FILE = "Python model file not found in '.*/m/1/model.py'"
+NO_FILE = "Python model file not found in '/.*/m/1/model.py'"
 MODELS = {
     "missing": "Could not determine backend for model 'm'",
     "folder": NO_FILE,
