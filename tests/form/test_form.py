@@ -9,6 +9,7 @@ import pytest
 from cells import CONFIG, DOUBLE, FINAL, cell
 
 from blsnb import InferenceError
+from blsnb.form.form import variable_names
 from blsnb.form.input_row import InputRow, UploadField
 from blsnb.form.inputs import InputSpec
 
@@ -67,6 +68,7 @@ def form(server):
 
 def test_run_sends_what_is_entered_and_shows_the_run(form):
     """A new form has a value that the model accepts."""
+    assert "<h4>Try double</h4>" in texts(form)
     shown = []
     form.on_result(shown.append)
 
@@ -266,9 +268,36 @@ def test_a_page_reports_what_it_did_with_the_code(
     assert page.placed_id in shown["text/html"]
     assert shown == form.placed()
     assert [{"type": "insert", "code": "server.infer('double', {'X': [0.0]})"}] == sent
-    assert text in texts(form)
+    assert f">{text}</div>" in texts(form)
     displays = [each.layout.display for each in widgets(form, ipywidgets.Textarea)]
     assert display == displays[-1]
+
+
+def test_ctrl_c_ends_the_request_of_a_form(server, ctrl_c):
+    """The form says so, and can be run again."""
+    source = """
+    if x_of(request)[0] == 0:
+        stage.sleep()
+    return [reply(x_of(request))]
+    """
+    server.define("stopped", cell(source), config=CONFIG)
+    form = server.form("stopped")
+
+    ctrl_c.press()
+    assert None is form.submit()
+    assert 'role="alert"' in texts(form)
+    assert ">Interrupted.</div>" in texts(form)
+    fill(form, "[1]")
+    assert [1] == form.submit()["Y"].tolist()
+    assert "Interrupted" not in texts(form)
+
+
+def test_variables_that_can_be_inputs_are_offered_newest_first():
+    """Private ones, and those of other kinds, are not."""
+    named = {"a": 1, "_b": 2, "c": "text", "d": {}, "_e": None, "f": [1]}
+
+    assert ["f", "c", "a"] == variable_names(named)
+    assert 100 == len(variable_names({f"v{number}": 1 for number in range(101)}))
 
 
 def test_the_button_may_run_its_request_elsewhere(form):
