@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import ipywidgets
 import pytest
 import waiting
+from reviewed import reviewed
 from spans import JSON, message, model_span, request
+from widget_tree import widget_tree
 
 from blsnb.errors import TraceError
 from blsnb.otlp.decoding import decode
-from blsnb.views.live.request_list import MAX_ROWS
+from blsnb.views.live.request_list import MAX_ROWS, SLOWEST
 from blsnb.watch import watch as module
 from blsnb.watch.receiver import Receiver
 from blsnb.watch.store import SpanStore
@@ -234,6 +237,20 @@ def test_a_list_in_which_all_rows_change_keeps_its_height(watch, store):
     widget.refresh()
 
     assert {MAX_ROWS, MAX_ROWS + 1} == set(counts)
+
+
+def test_the_list_is_the_reviewed_one(watch, store):
+    """``BLSNB_WRITE_GOLDEN=1`` writes the file anew."""
+    add(store, 1, name="first", request_id="a")
+    add(store, 2, name="second", request_id="b")
+    widget = watch.widget()
+    widget.refresh()
+    widget._order.value = SLOWEST
+    text = re.sub(r"\d\d:\d\d:\d\d\.", "hh:mm:ss.", widget_tree(widget))
+    # Buttons for the rows that are not there are alike.
+    text = re.sub(r"(.*display='none'.*\n)\1*", r"\1", text)
+
+    assert reviewed(Path(__file__).parent / "golden" / "requests.txt", text) == text
 
 
 def test_a_saved_notebook_has_the_rows_as_text(watch, store):
