@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from reviewed import reviewed
+from views.samples import invoice_run
 
 from blsnb.parity import page, picture
 from blsnb.parity.agreement import Case
@@ -16,6 +18,7 @@ from blsnb.parity.checks import check
 from blsnb.parity.parity import Parity
 from blsnb.parity.triton.outcome import ClientFailure, ClientOutcome, ClientResponse
 from blsnb.tensors.convert import to_ref
+from blsnb.views.documents import document
 
 
 def outcome(*values, duration_ns: int = 1_500_000) -> ClientOutcome:
@@ -224,6 +227,20 @@ def test_the_table_is_open_if_there_are_differences(monkeypatch):
     ] == [html[html.index("<details") : html.index("</details>") + 10]]
     assert "<details><summary>All compared parts" in page.html(parity(SAME))
     assert "<p><small>a note</small></p><details" in html
+
+
+def test_the_calls_on_both_servers_are_below_the_table():
+    """They are those of the case that the picture shows."""
+    found = SimpleNamespace(
+        shown_case=SimpleNamespace(name="a<b"),
+        comparison=SimpleNamespace(trace=invoice_run()),
+    )
+
+    head, calls = page._calls(found, False).split("</p>", 1)
+    assert "<p>Calls of a&lt;b on blsnb, above those on the real server" == head
+    assert document.html(invoice_run(), embed_previews=False) == calls
+    assert document.html(invoice_run()) != calls
+    assert "" == page._calls(SimpleNamespace(shown_case=None, comparison=found), True)
 
 
 def test_a_saved_page_contains_the_table(tmp_path):
