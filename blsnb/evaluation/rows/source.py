@@ -26,7 +26,8 @@ EXPECTED = (
     "recording, a pair (folder, loader), or runs"
 )
 _CORRELATION = (
-    "expected the id of its sequence: a number from 1 to 2**64 - 1, or a string"
+    "expected the id of its sequence: a number from 1 to 2**64 - 1, or a non-empty "
+    "string"
 )
 _PARQUET = (".parquet", ".pq")
 _TABLES: dict[tuple[str, str], Callable[[Any], Records]] = {
@@ -106,7 +107,10 @@ class RowSource:
             raise ValueError(f"row {number} has no {self._sequence!r}; {_CORRELATION}")
         if isinstance(found, float) and found.is_integer():
             found = int(found)
-        if isinstance(found, str) or (isinstance(found, int) and 0 <= found < 2**64):
+        # Triton takes 0 and "" for no sequence.
+        if isinstance(found, int) and 0 < found < 2**64:
+            return found
+        if isinstance(found, str) and found:
             return found
         given = f"{self._sequence}={reprlib.repr(found)}"
         raise ValueError(f"row {number}: {given} is not valid; {_CORRELATION}")

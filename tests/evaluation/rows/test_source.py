@@ -136,9 +136,11 @@ def test_a_row_without_the_id_of_its_sequence_is_refused(row):
         list(row_source([row], ["X"], sequence="video"))
 
 
-@pytest.mark.parametrize("number", [-1, 2**64, 1.5, float("inf"), b"a", np.ones(2)])
+@pytest.mark.parametrize(
+    "number", [-1, 0, 0.0, "", 2**64, 1.5, float("inf"), b"a", np.ones(2)]
+)
 def test_what_is_no_correlation_id_is_refused(number):
-    """Rounded, the ids 1.2 and 1.7 would be one sequence."""
+    """Rounded, 1.2 and 1.7 would be one sequence; 0 and "" mean no sequence."""
     with pytest.raises(ValueError, match=r"row 0: video=.* is not valid; expected "):
         list(row_source([{"X": 1, "video": number}], ["X"], sequence="video"))
 
