@@ -267,7 +267,7 @@ class Router:
     ) -> None:
         """Record a refused request, although Triton does not trace it."""
         versions = self._catalog.versions(message.model_name)
-        unknown = ModelInfo(message.model_name, 0, "", "", "model", "")
+        unknown = ModelInfo(message.model_name, -1, "", "", "model", "")
         info = next((version.info for version in versions.values()), unknown)
         parent = None if caller.parent is None else caller.parent.call
         call = self._recorder.open(caller.root.record, info, parent)

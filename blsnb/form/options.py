@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, cast, get_args, get_type_hints
 
 import ipywidgets
@@ -54,7 +54,8 @@ def _widget(kind: Any) -> Any:
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
     if bool in kinds:
         return ipywidgets.Checkbox(indent=False)
-    if str in kinds:
+    # 0 is a version: only an empty field can leave the choice to the server.
+    if str in kinds or kinds == (int, NoneType):
         return ipywidgets.Text()
     if int in kinds:
         return ipywidgets.BoundedIntText(min=0, max=2**31 - 1)
@@ -69,7 +70,7 @@ def request_options(
     Parameters
     ----------
     entered
-        Values by option; the parameters as text, the correlation id as text.
+        Values by option; the parameters, version and correlation id as text.
     outputs
         All outputs of the model; requesting all is the default.
 
@@ -81,9 +82,9 @@ def request_options(
     found = {name: value for name, value in entered.items() if value}
     if "parameters" in found:
         found["parameters"] = parse_parameters(found["parameters"])
-    if "correlation_id" in found:
-        text = found["correlation_id"]
-        found["correlation_id"] = int(text) if text.isdecimal() else text
+    for name in {"version", "correlation_id"} & found.keys():
+        text = found[name]
+        found[name] = int(text) if text.isdecimal() else text
     requested = found.pop("outputs", ())
     if requested and list(requested) != list(outputs):
         found["outputs"] = list(requested)

@@ -28,7 +28,7 @@ def test_each_option_has_the_field_of_its_type():
 
     assert found == {
         "outputs": "SelectMultiple",
-        "version": "BoundedIntText",
+        "version": "Text",
         "parameters": "Textarea",
         "request id": "Text",
         "correlation id": "Text",
@@ -85,12 +85,19 @@ def test_only_options_that_are_set_are_sent():
     assert {} == request_options("m", {"outputs": ("Y",)}, ["Y"])
 
 
+def test_version_0_can_be_entered():
+    """Only an empty field leaves the version to the server."""
+    assert {"version": 0} == request_options("m", {"version": "0"}, [])
+    assert {} == request_options("m", {"version": ""}, [])
+
+
 @pytest.mark.parametrize(
     ("entered", "expected"),
     [
         ({"parameters": "a"}, "'a' is not a parameter such as name=value"),
         ({"parameters": "=1"}, "'=1' is not a parameter such as name=value"),
         ({"correlation_id": str(2**64)}, "correlation_id"),
+        ({"version": "one"}, "version='one'"),
     ],
 )
 def test_an_invalid_option_is_refused_with_a_sentence(entered, expected):

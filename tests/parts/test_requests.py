@@ -34,6 +34,7 @@ def test_an_unknown_model_names_those_that_are_known(double):
     assert "Request for unknown model: 'dubel' is not found" == caught.value.message
     advice = "Did you mean 'double'? Models that are loaded: double."
     assert advice == caught.value.advice
+    assert [-1] == [model.version for model in caught.value.run.trace.models]
 
 
 def test_a_misspelled_tensor_has_a_similar_name(double):

@@ -205,3 +205,14 @@ def test_a_long_text_is_cut():
 
     [error] = [e["args"]["error"] for e in events if "x" * 99 in str(e.get("args"))]
     assert "x" * 4095 + "…" == error
+
+
+@pytest.mark.parametrize(("version", "shown"), [(0, {"version": 0}), (-1, {})])
+def test_version_0_is_shown_and_an_unknown_one_is_not(version, shown):
+    """0 is not left out as other numbers are; -1 stands for no version."""
+    script = samples.Script()
+    script.model("m", version=version)
+    script.call(None, "m", 0, 1, 1, 1, 1)
+    call = next(each for each in events_of(script.trace()) if each["ph"] == "X")
+
+    assert shown == {n: v for n, v in call["args"].items() if n == "version"}

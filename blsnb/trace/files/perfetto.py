@@ -17,6 +17,7 @@ from blsnb.trace.spans import Span, Trace
 _MAX_TEXT = 4096
 _MAX_EXACT = 2**53
 _FLOW = "call"
+_FROM_0 = "call", "version", "requested_version"
 
 Event = dict[str, Any]
 
@@ -148,7 +149,7 @@ class _Process:
         outputs = [*span.outputs, *(r for each in span.responses for r in each.outputs)]
         known: Event = {
             "call": span.id,
-            "version": model.version,
+            "version": None if model.version < 0 else model.version,
             **_request(span),
             "line": span.line,
             "batch": span.batch,
@@ -161,7 +162,11 @@ class _Process:
         if span.device_use is not None:
             known["device_compute_us"] = span.device_use.compute_ns / 1000
             known["device_peak_bytes"] = span.device_use.peak_bytes
-        return {name: value for name, value in known.items() if value or name == "call"}
+        return {
+            name: value
+            for name, value in known.items()
+            if value or (value == 0 and name in _FROM_0)
+        }
 
     def _us(self, ns: int) -> float:
         return (ns - self._start_ns) / 1000

@@ -32,7 +32,7 @@ HEIGHT = 400
 LIVE_HEIGHT = 480
 """Minimum height of a running run, which will get further calls."""
 _MAX_SOURCE = 256 << 10
-_UNKNOWN = ModelInfo("", 0, "", "", "model", "")
+_UNKNOWN = ModelInfo("", -1, "", "", "model", "")
 _OF_BASELINE = (
     *("format", "run", "start_ns", "n"),
     *("models", "errors", "columns", "requests"),
@@ -242,7 +242,7 @@ def _model(model: ModelInfo | None) -> Header:
     known: Header = {
         "name": sendable(model.name, MAX_TEXT),
         # Unknown in some files; a model that was not found has none.
-        "version": model.version if model.version > 0 else "",
+        "version": model.version if model.version >= 0 else "",
         "backend": model.backend,
         # Only the steps of an ensemble run on a device.
         "device": "" if model.is_ensemble else model.device,

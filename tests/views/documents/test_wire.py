@@ -285,3 +285,14 @@ def test_a_model_from_a_cell_has_the_position_of_its_source(run):
 
     assert ["In[12]", 1] == header["models"][0]["origin"]
     assert "origin" not in header["models"][1]
+
+
+@pytest.mark.parametrize(("version", "shown"), [(0, 0), (-1, "")])
+def test_version_0_is_shown_and_an_unknown_one_is_not(version, shown):
+    """Folder 0 of a repository is a version; -1 stands for none."""
+    script = Script()
+    script.model("m", version=version)
+    script.call(None, "m", 0, 1, 1, 1, 1)
+    header, _ = encode(script.trace())
+
+    assert [shown] == [model["version"] for model in header["models"]]
