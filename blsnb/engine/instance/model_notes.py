@@ -154,7 +154,7 @@ def _reads_argv(node: ast.AST) -> bool:
     match node:
         case ast.Attribute(value=ast.Name(id="sys"), attr="argv"):
             return True
-        case ast.ImportFrom(module="sys", names=names):
+        case ast.ImportFrom(module="sys", names=names, level=0):
             return any(alias.name == "argv" for alias in names)
         case ast.Call(func=ast.Attribute(attr=name), args=[], keywords=[]):
             return name in ("parse_args", "parse_known_args")

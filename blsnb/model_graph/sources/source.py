@@ -174,10 +174,23 @@ class Source:
                 case ast.Import(names=names):
                     for alias in names:
                         found[alias.asname or alias.name] = alias.name, ""
-                case ast.ImportFrom(module=module, names=names):
+                case ast.ImportFrom(module=module, names=names, level=level):
+                    full = self._full_name(module or "", level)
                     for alias in names:
-                        found[alias.asname or alias.name] = module or "", alias.name
+                        found[alias.asname or alias.name] = full, alias.name
         return found
+
+    def _full_name(self, module: str, level: int) -> str:
+        """Return the name of a module from the folder, where it begins with a dot.
+
+        A relative import beyond the folder fails when it runs: its name is empty.
+        """
+        if not level:
+            return module
+        folders = self.path.split("/")
+        if level > len(folders):
+            return ""
+        return "." + ".".join([*folders[:-level], *filter(None, [module])])
 
     def imported_module(self, name: str) -> str:
         """Return the name of an imported module, such as ``numpy`` for ``np``."""
@@ -208,11 +221,11 @@ class Source:
         """Return the called function; None if it is ambiguous."""
         match call.func:
             case ast.Name(id=name):
-                original = self.original_name(name)
-                known = self.program.by_name.get(original, ())
-                found = [each for each in known if not each.owner]
-                if not found:
-                    found = self.program.constructors.get(original, [])
+                found = self.program.callables(self.original_name(name))
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.module(
+                module
+            ):
+                found = self.program.callables(name)
             case ast.Attribute(attr=name):
                 known = self.program.by_name.get(name, ())
                 found = [each for each in known if each.owner]
@@ -277,6 +290,11 @@ class Program:
             if function.owner is not None and function.name == "__init__":
                 made = self.constructors.setdefault(function.owner.name, [])
                 made.append(function)
+
+    def callables(self, name: str) -> list[Function]:
+        """Return the functions of a name that are not methods, else constructors."""
+        found = [each for each in self.by_name.get(name, ()) if not each.owner]
+        return found or self.constructors.get(name, [])
 
     def calls_of(self, function: Function) -> list[SourceCall]:
         """Return the calls of a function in all sources."""

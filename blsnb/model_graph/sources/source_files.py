@@ -81,7 +81,8 @@ class SourceFiles:
     def _module(self, name: str) -> Source | None:
         """Return a module in the model's folder; None for other modules."""
         inner = name.strip(".").replace(".", "/")
-        for path in (f"{inner}.py", f"{inner}/__init__.py"):
+        # Python prefers a package to a module of the same name.
+        for path in (f"{inner}/__init__.py".lstrip("/"), f"{inner}.py"):
             found = self.valid_source(path)
             if found is not None:
                 return found

@@ -29,7 +29,15 @@ def test_the_first_line_that_reads_it_is_named(source: str, line: int) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["# sys.argv", "parser.parse_args([])", "x.argv", "'argv'", "sys.argv = (", ""],
+    [
+        "# sys.argv",
+        "parser.parse_args([])",
+        "x.argv",
+        "from .sys import argv",
+        "'argv'",
+        "sys.argv = (",
+        "",
+    ],
 )
 def test_other_sources_have_no_note(source: str) -> None:
     """Comments and texts, and parsers with arguments of their own."""

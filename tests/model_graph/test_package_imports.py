@@ -1,0 +1,75 @@
+"""Specification of how imports of files beside a model are followed."""
+
+import pytest
+
+from blsnb.model_graph.sources.bls_calls import bls_calls
+from blsnb.model_graph.sources.possible import Evaluator
+from blsnb.model_graph.sources.source_files import SourceFiles
+
+REQUEST = "import triton_python_backend_utils as pb_utils\n"
+ASK = (
+    f"{REQUEST}def ask(name):\n    pb_utils.InferenceRequest(model_name=name).exec()\n"
+)
+
+
+def targets(folder, files):
+    """Return the models that the files of a version call."""
+    for path, text in files.items():
+        file = folder / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    found = SourceFiles(folder)
+    sources = [found.source(path) for path in found.paths()]
+    calls = [call for each in sources for call in bls_calls(each, Evaluator({}))]
+    return [(*call.targets, call.undecided) for call in calls]
+
+
+IMPORTS = {
+    "a sibling": ("model.py", "from . import names", "names.NEXT"),
+    "a sibling by another name": ("model.py", "from . import names as n", "n.NEXT"),
+    "a member of a sibling": ("model.py", "from .names import NEXT", "NEXT"),
+    "a member of the version": ("model.py", "from . import OWN", "OWN"),
+    "a member of a package": ("model.py", "from .tools import INNER", "INNER"),
+    "a package": ("model.py", "from . import tools", "tools.INNER"),
+    "a file of a package": ("model.py", "from .tools import names", "names.DEEP"),
+    "inside a package": ("tools/use.py", "from . import names", "names.DEEP"),
+    "a member inside": ("tools/use.py", "from .names import DEEP", "DEEP"),
+    "above a package": ("tools/use.py", "from .. import names", "names.NEXT"),
+    "a member above": ("tools/use.py", "from ..names import NEXT", "NEXT"),
+    "by its full name": ("tools/use.py", "import names", "names.NEXT"),
+}
+
+
+@pytest.mark.parametrize("case", IMPORTS)
+def test_an_import_is_followed_as_python_does(tmp_path, case):
+    """Relative imports begin at the folder of their file."""
+    path, line, name = IMPORTS[case]
+    files = {
+        "__init__.py": "OWN = 'child'",
+        "names.py": "NEXT = 'child'\nDEEP = 'other'",
+        "tools.py": "INNER = 'other'",
+        "tools/__init__.py": "INNER = 'child'",
+        "tools/names.py": "NEXT = 'other'\nDEEP = 'child'",
+        path: f"{line}\n{REQUEST}pb_utils.InferenceRequest(model_name={name}).exec()",
+    }
+
+    assert [("child", "")] == targets(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    "line", ["from ... import names", "from .missing import names"]
+)
+def test_an_import_that_fails_is_not_followed(tmp_path, line):
+    """The version's folder is the outermost package."""
+    call = f"{REQUEST}pb_utils.InferenceRequest(model_name=names.NEXT).exec()"
+    files = {"names.py": "NEXT = 'child'", "tools/use.py": f"{line}\n{call}"}
+
+    assert [("names.NEXT",)] == targets(tmp_path, files)
+
+
+@pytest.mark.parametrize("line", ["from . import helper", "import helper"])
+def test_a_function_of_an_imported_module_has_its_callers(tmp_path, line):
+    """The call of the helper has the name that the model passes."""
+    files = {"helper.py": ASK, "model.py": f"{line}\nhelper.ask('child')"}
+
+    assert [("child", "")] == targets(tmp_path, files)
