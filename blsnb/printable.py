@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # Controls, surrogates, noncharacters, and characters that are invisible or change the
 # writing direction: they could disguise a name or control a terminal.
@@ -62,6 +62,18 @@ def shortened(texts: Sequence[str], maximum: int, noun: str) -> list[str]:
     if more <= 0:
         return list(texts)
     return [*texts[:maximum], f"… {counted(more, f'more {noun}')}"]
+
+
+def listed(texts: Sequence[str], maximum: int) -> str:
+    """Return the first texts, and the number of others: "a, b and 3 more"."""
+    more = len(texts) - maximum
+    shown = ", ".join(texts[:maximum])
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def shape_text(lengths: Iterable[int]) -> str:
+    """Return a shape as Triton writes it, such as "[-1,3]"."""
+    return f"[{','.join(map(str, lengths))}]"
 
 
 def _mark(match: re.Match[str]) -> str:

@@ -19,7 +19,15 @@ from blsnb.engine.metrics.batching import ModelBatching
 from blsnb.engine.metrics.registry import MetricRegistry
 from blsnb.errors import BackendError
 from blsnb.magics import card
-from blsnb.printable import counted, in_columns, printable, printable_lines, shortened
+from blsnb.printable import (
+    counted,
+    in_columns,
+    listed,
+    printable,
+    printable_lines,
+    shape_text,
+    shortened,
+)
 from blsnb.repository.export import Exported
 from blsnb.repository.serving_readme import readme_text
 
@@ -193,3 +201,15 @@ def test_texts_beyond_a_maximum_are_counted():
     assert texts == shortened(texts, 3, "row")
     assert ["a", "b", "… 1 more row"] == shortened(texts, 2, "row")
     assert ["a", "… 2 more rows"] == shortened(texts, 1, "row")
+
+
+def test_a_list_in_a_sentence_ends_with_the_number_of_others():
+    """As many as the maximum are all named."""
+    assert "a, b" == listed(["a", "b"], 2)
+    assert "a and 1,000 more" == listed(["a"] * 1001, 1)
+
+
+def test_a_shape_is_written_as_in_texts_of_triton():
+    """There are no blanks; a scalar has empty brackets."""
+    assert "[-1,3]" == shape_text((-1, 3))
+    assert "[]" == shape_text(())

@@ -91,8 +91,3 @@ def _info(argument: Any) -> TensorInfo:
     # A variable dimension is a name or None.
     dims = tuple(dim if isinstance(dim, int) else -1 for dim in argument.shape)
     return TensorInfo(data_type, onnx_type, dims)
-
-
-def shape_text(dims: Iterable[int]) -> str:
-    """Return a shape in the form of Triton's error texts, such as ``[-1,3]``."""
-    return f"[{','.join(map(str, dims))}]"

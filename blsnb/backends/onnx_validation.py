@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from blsnb.backends.onnx_tensors import CONFIGURABLE, TensorInfo, Tensors, shape_text
+from blsnb.backends.onnx_tensors import CONFIGURABLE, TensorInfo, Tensors
 from blsnb.errors import BackendError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.text.schema import data_type_name, schema
+from blsnb.printable import shape_text
 from blsnb.tensors.dtypes import Shape
 
 _BOOLEAN = ("CONTROL_SEQUENCE_START", "CONTROL_SEQUENCE_END", "CONTROL_SEQUENCE_READY")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from blsnb.backends.standin import FunctionStandIn
 from blsnb.errors import BackendError
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
-from blsnb.printable import counted
+from blsnb.printable import counted, listed
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.dropped import because, drop_of, lost
 from blsnb.trace.facts import Drop
@@ -30,9 +30,7 @@ def replay(model_name: str, traces: Sequence[Trace]) -> FunctionStandIn:
     traces
         Traces of the runs, in the order in which they ran.
     """
-    named = [trace.run_id or trace.file for trace in traces]
-    more = f" and {len(named) - _MAX_NAMED:,} more" if len(named) > _MAX_NAMED else ""
-    runs = ", ".join(named[:_MAX_NAMED]) + more
+    runs = listed([trace.run_id or trace.file for trace in traces], _MAX_NAMED)
     replayed = _Replayed(model_name, runs, traces)
     return FunctionStandIn(f"replay of run {runs}", lambda config: replayed.respond)
 

@@ -11,7 +11,7 @@ from typing import Any
 from blsnb.pb_utils.request import InferenceRequest
 from blsnb.pb_utils.response import InferenceResponse
 from blsnb.pb_utils.tensor import Tensor
-from blsnb.printable import printable
+from blsnb.printable import printable, shape_text
 
 _SHOWN = 5
 """Number of first values shown of a tensor."""
@@ -81,8 +81,8 @@ def parts_of(value: InferenceRequest | InferenceResponse) -> dict[str, Any]:
 
 
 def _tensor(tensor: Tensor) -> str:
-    shape = ",".join(map(str, tensor._shape))
-    head = f"{tensor._name!r} {tensor._dtype.datatype} [{shape}]"
+    shape = shape_text(tensor._shape)
+    head = f"{tensor._name!r} {tensor._dtype.datatype} {shape}"
     array: Any = tensor._array
     if tensor._device != "cpu":
         return printable(f"{head} on {tensor._device}")

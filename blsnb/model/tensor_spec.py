@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import TensorSpec
+from blsnb.printable import shape_text
 from blsnb.tensors.dtypes import BY_DATATYPE, DType
 
 # Consecutive parts of a specification, and how an error calls a missing one.
@@ -72,8 +73,8 @@ def _meant(spec: str) -> str:
 def format_tensor_spec(tensor: TensorSpec) -> str:
     """Return a tensor's specification, which `parse_tensor_spec` parses."""
     mark = "?" if tensor.optional else ""
-    dims = ",".join(map(str, tensor.dims))
-    return f"{tensor.name}{mark}:{tensor.datatype or tensor.data_type}[{dims}]"
+    datatype = tensor.datatype or tensor.data_type
+    return f"{tensor.name}{mark}:{datatype}{shape_text(tensor.dims)}"
 
 
 def _data_type(spec: str, match: re.Match[str]) -> DType:

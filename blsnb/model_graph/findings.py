@@ -11,6 +11,7 @@ from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.sources.bls_calls import BlsCall
 from blsnb.model_graph.sources.sent_tensors import SentTensor
+from blsnb.printable import shape_text
 from blsnb.tensors.dtypes import Shape
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def _input_faults(
 
     if shape is not None and not dims_agree(shape, full):
         yield (
-            f"sends input '{sent.name}' with shape {_text(shape)} to model "
-            f"'{target}', which expects {_text(full)}"
+            f"sends input '{sent.name}' with shape {shape_text(shape)} to model "
+            f"'{target}', which expects {shape_text(full)}"
         )
 
 
@@ -108,10 +109,6 @@ def _known_of(
 def _full_shape(tensor: TensorSpec, config: ModelConfig) -> Shape:
     batch = (-1,) if config.max_batch_size > 0 else ()
     return batch + tensor.dims
-
-
-def _text(shape: Shape) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 def cycle_findings(graph: ModelGraph) -> Iterator[Finding]:

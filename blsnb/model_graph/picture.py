@@ -10,7 +10,7 @@ from urllib.parse import quote
 from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.graph import Measured, ModelGraph
 from blsnb.model_graph.pipelines import parts_of
-from blsnb.printable import counted, printable
+from blsnb.printable import counted, listed, printable
 from blsnb.trace.spans import Trace
 from blsnb.views import callgraph
 from blsnb.views.callgraph import CallGraph
@@ -157,14 +157,13 @@ def _links(graph: ModelGraph, drawing: Drawing) -> str:
 
 def _rest(graph: ModelGraph, shown: set[int]) -> str:
     """Return a list of the models that are not drawn."""
-    names = [m.name for number, m in enumerate(graph.models) if number not in shown]
+    models = enumerate(graph.models)
+    names = [printable(each.name) for number, each in models if number not in shown]
     if not names:
         return ""
-    listed = ", ".join(map(printable, names[:_MAX_LISTED]))
-    more = f" and {len(names) - _MAX_LISTED:,} more" if len(names) > _MAX_LISTED else ""
     return (
         f"<details><summary>{counted(len(names), 'more model')}, not drawn</summary>"
-        f"<code>{escape(listed)}{more}</code></details>"
+        f"<code>{escape(listed(names, _MAX_LISTED))}</code></details>"
     )
 
 

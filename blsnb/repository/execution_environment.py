@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.printable import printable
+from blsnb.printable import listed, printable
 
 if TYPE_CHECKING:
     import tarfile
@@ -93,9 +93,7 @@ def environment_note(name: str, value: str, folder: Path) -> str:
     differing = sorted(_differences(packages))
     if packages and not differing:
         return ""
-    shown = ", ".join(differing[:_SHOWN])
-    if len(differing) > _SHOWN:
-        shown += f" and {len(differing) - _SHOWN} more"
+    shown = listed(differing, _SHOWN)
     found = f"packages differ: {shown}" if shown else "no packages were found"
     return printable(
         f"{name} runs with the notebook's Python and packages, not with those of "

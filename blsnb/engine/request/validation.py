@@ -10,6 +10,7 @@ from blsnb.engine.request.advice import datatype_advice, input_advice, shape_adv
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.printable import shape_text
 from blsnb.request_fields import Parameter
 from blsnb.tensors.dtypes import BYTES, Shape
 from blsnb.tensors.ref import TensorRef
@@ -264,14 +265,14 @@ class RequestValidator:
         if rank_fits and -1 in ref.shape[batch_axes:]:
             raise RequestError(
                 f"{request}All input dimensions should be specified for input "
-                f"'{ref.name}' for model '{self._model}', got {_shape(ref.shape)}"
+                f"'{ref.name}' for model '{self._model}', got {shape_text(ref.shape)}"
             )
         if not fits(ref.shape, expected):
             note = _BATCH_NOTE if self._max_batch_size else ""
             raise RequestError(
                 f"{request}unexpected shape for input '{ref.name}' for model "
-                f"'{self._model}'. Expected {_shape(expected)}, got "
-                f"{_shape(ref.shape)}. {note}",
+                f"'{self._model}'. Expected {shape_text(expected)}, got "
+                f"{shape_text(ref.shape)}. {note}",
                 advice=shape_advice(ref.shape, expected, bool(self._max_batch_size)),
             )
 
@@ -340,10 +341,6 @@ def _counted(batch_size: int) -> int:
 
 def _quoted(names: list[str]) -> str:
     return ",".join(f"'{name}'" for name in names)
-
-
-def _shape(shape: Shape) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 def fits(shape: Shape, expected: Shape) -> bool:

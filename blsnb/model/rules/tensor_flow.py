@@ -10,6 +10,7 @@ from blsnb.arguments import names_advice
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.tensors import VARIABLE
+from blsnb.printable import shape_text
 from blsnb.tensors.dtypes import Shape
 
 
@@ -147,9 +148,9 @@ class TensorFlow:
             known.full_dims, here.full_dims
         ):
             self._refuse(
-                f"{subject} shape: {_text(known.full_dims)} is inferred from model "
-                f"{known.model} while {_text(here.full_dims)} is inferred from model "
-                f"{here.model}"
+                f"{subject} shape: {shape_text(known.full_dims)} is inferred from "
+                f"model {known.model} while {shape_text(here.full_dims)} is inferred "
+                f"from model {here.model}"
             )
         return known
 
@@ -202,10 +203,6 @@ def _node(model: str, tensor: TensorSpec, dims: Shape, max_batch_size: int) -> _
 def _link(source: _Node, target: _Node) -> None:
     target.sources.append(source)
     source.targets.append(target)
-
-
-def _text(shape: Shape) -> str:
-    return f"[{','.join(map(str, shape))}]"
 
 
 def _refuse(reason: str, advice: str = "") -> NoReturn:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from blsnb.engine.request.validation import RequestError
 from blsnb.pb_utils.compiled.releases import Release, has
+from blsnb.printable import shape_text
 from blsnb.tensors.dtypes import BY_DATATYPE, Shape
 
 DEFAULT_MAX_INPUT_SIZE = 1 << 26
@@ -47,8 +48,7 @@ class RequestRules(NamedTuple):
         count = math.prod(shape) if shape else 0
         if not has("input_size_overflow", self.release) or -1 in shape:
             return count
-        lengths = ",".join(map(str, shape))
-        text = f"invalid shape for input '{name}': shape [{lengths}] "
+        text = f"invalid shape for input '{name}': shape {shape_text(shape)} "
         if any(length < 0 for length in shape):
             raise RequestError(f"{text}contains one or more invalid dimensions")
         if count > _INT64_MAX:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from blsnb.printable import shape_text
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import Copy
 from blsnb.trace.profiles.run_profile import profile_of
@@ -254,8 +255,7 @@ def _value(value: Any) -> Any:
 
 def _shapes(refs: Iterable[TensorRef]) -> dict[str, str]:
     return {
-        _cut(ref.name): f"{ref.dtype.datatype}[{','.join(map(str, ref.shape))}]"
-        for ref in refs
+        _cut(ref.name): f"{ref.dtype.datatype}{shape_text(ref.shape)}" for ref in refs
     }
 
 
