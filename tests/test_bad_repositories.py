@@ -343,6 +343,6 @@ def test_a_name_that_is_nearly_one_of_ten_thousand(tmp_path):
     folder = crowd(tmp_path, 10_000)
     with Server(model_repository=folder) as server:
         start = time.thread_time()
-        with pytest.raises(ModelLoadError, match=r"Is it one of these\? n9998"):
+        with pytest.raises(ModelLoadError, match=r"Did you mean 'n9998'\?"):
             server.load("n9998_")
         assert time.thread_time() - start < 5

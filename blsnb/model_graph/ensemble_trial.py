@@ -61,7 +61,7 @@ def try_as_ensemble(parts: ServerParts, name: str) -> EnsembleTrial:
     """
     directory = parts.repository.directory(name)
     if directory is None:
-        raise NotAnEnsembleError(parts.repository.why_none(name)[0])
+        raise NotAnEnsembleError(" ".join(parts.repository.why_none(name)))
     config = parts.engine.catalog.config(name) or directory.config()
     folder = version_folder(directory, config)
     source = None if folder is None else SourceFiles(folder).source(MODEL_FILENAME)

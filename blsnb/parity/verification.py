@@ -78,7 +78,7 @@ def compare(
     check_flags(install=install)
     check_callable(progress=progress)
     if not parts.reports.exists(model_name):
-        known = ", ".join(parts.repository.names()) or "none"
+        known = parts.repository.known_names(model_name)
         raise RepositoryError(f"there is no model {model_name!r}; there are: {known}")
     verification = Verification(
         BlsnbClient(parts),

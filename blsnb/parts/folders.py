@@ -191,7 +191,7 @@ class Folders:
     def _why_in_no_folder(self, name: str) -> str:
         """Return why a model cannot be compared with a folder; empty if it can."""
         if self._models.repository.directory(name) is None:
-            return self._models.repository.why_none(name)[0]
+            return " ".join(self._models.repository.why_none(name))
         if not self._is_from_cell(name):
             return ""
         return (

@@ -61,9 +61,9 @@ class ModelStandIns:
             with self._models.control.standins.changing(name, chosen):
                 self._models.control.bring_up(name, always=True)
         except ModelLoadError as error:
-            if self._models.repository.directory(name) is None and not error.advice:
-                error.advice = (
-                    f"A stand-in takes inputs and outputs from the configuration of "
+            if self._models.repository.directory(name) is None:
+                error.advice += (
+                    f" A stand-in takes inputs and outputs from the configuration of "
                     f"{name!r}: write it (%%triton_config {name}), or import it."
                 )
             raise

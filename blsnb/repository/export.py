@@ -14,7 +14,7 @@ from blsnb.errors import RepositoryError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import locked
 from blsnb.files.whole import whole_file
-from blsnb.printable import counted, printable
+from blsnb.printable import counted, listed, printable
 from blsnb.repository.copying import ModelCopy, complete_locked, contents
 from blsnb.repository.deployment import Deployment
 from blsnb.repository.directory import ModelDirectory
@@ -162,9 +162,9 @@ class Export:
                 foreign.append(name)
         if foreign:
             raise RepositoryError(
-                f"{_listed(foreign)} in {self._target}: not written by an export, or "
-                "changed since. Nothing was written. Export elsewhere, move them away, "
-                "or overwrite them with --force (force=True)."
+                f"{listed(foreign, _MAX_NAMED)} in {self._target}: not written by an "
+                "export, or changed since. Nothing was written. Export elsewhere, move "
+                "them away, or overwrite them with --force (force=True)."
             )
 
     def _foreign_files(
@@ -319,16 +319,9 @@ def exportable(
 def _why_not(repository: ModelRepository, name: str) -> str:
     directory = repository.directory(name)
     if directory is None:
-        known = ", ".join(repository.names()) or "none"
-        return f"there is no such model; there are: {known}"
+        return f"there is no such model; there are: {repository.known_names(name)}"
     if not directory.versions and not os.path.isfile(directory.config_file):
         return "the folder has neither a version nor a configuration"
     if not directory.has_model_file() and not os.path.isfile(directory.config_file):
         return "it has no model.py yet"
     return ""
-
-
-def _listed(paths: Sequence[str]) -> str:
-    shown = ", ".join(paths[:_MAX_NAMED])
-    more = len(paths) - _MAX_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os.path
 import re
 import reprlib
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 from blsnb.arguments import did_you_mean, path_of
 from blsnb.errors import RepositoryError
 from blsnb.files.owned import Creator, OwnedFolder, unique
-from blsnb.printable import counted
+from blsnb.printable import counted, listed, printable
 from blsnb.repository.change import Change, Files
 from blsnb.repository.directory import ModelDirectory, folders_in
 from blsnb.repository.imported.derivations import Derivations
@@ -30,6 +29,8 @@ _NAME = r"[^./\\\0][^/\\\0]*"
 """The name of a folder that is not hidden."""
 _MAX_NAME = 255
 """Maximum number of bytes of a folder's name."""
+_MAX_NAMED = 20
+"""Maximum number of models named in texts."""
 _EXPECTED = f"UTF-8 text of at most {_MAX_NAME} bytes, no path, no leading dot"
 _SURROGATES = "[\ud800-\udfff]"
 """How Python represents bytes that are not UTF-8."""
@@ -144,8 +145,13 @@ class ModelRepository:
                 return f"The model repository {root} is gone."
             if os.path.islink(root / name):
                 return f"{root / name} is a link that does not lead to a folder."
-        known = difflib.get_close_matches(name, self.names(), n=3)
-        return f"Is it one of these? {', '.join(known)}" if known else ""
+        return f"Known models: {self.known_names(name)}"
+
+    def known_names(self, name: str) -> str:
+        """Return the models' names, and the one that an unknown name may mean."""
+        names = self.names()
+        known = printable(listed(names, _MAX_NAMED)) or "none"
+        return f"{known}. {did_you_mean(name, names)}".rstrip()
 
     def private(self, name: str) -> ModelDirectory:
         """Return the private folder of a model, whether it exists or not.
@@ -172,11 +178,8 @@ class ModelRepository:
         """
         roots = self._roots_of(name)
         if not roots:
-            known = ", ".join(self.names()) or "none"
-            similar = did_you_mean(name, self.names())
-            raise RepositoryError(
-                f"there is no model {name!r}; there are: {known}. {similar}".rstrip()
-            )
+            known = self.known_names(name)
+            raise RepositoryError(f"there is no model {name!r}; there are: {known}")
         if roots[0] != self.private_root:
             raise RepositoryError(
                 f"model {name!r} is in {roots[0]}, which this server only reads: "

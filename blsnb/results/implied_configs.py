@@ -61,7 +61,7 @@ class ImpliedConfigs:
 
         directory = self._repository.directory(name)
         if directory is None:
-            raise RepositoryError(self._repository.why_none(name)[0])
+            raise RepositoryError(" ".join(self._repository.why_none(name)))
         message = directory.config().message
         served = self._catalog.config(name)
         if served is not None:

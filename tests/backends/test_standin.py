@@ -371,8 +371,9 @@ def test_a_stand_in_for_an_unknown_model_needs_a_configuration(server):
         server.standin("nobody", zeros=True)
 
     assert (
-        "A stand-in takes inputs and outputs from the configuration of 'nobody': write "
-        "it (%%triton_config nobody), or import it." == caught.value.advice
+        "Known models: none. A stand-in takes inputs and outputs from the "
+        "configuration of 'nobody': write it (%%triton_config nobody), or import it."
+        == caught.value.advice
     )
 
 

@@ -152,8 +152,17 @@ def test_a_redefinition_keeps_the_configuration_of_the_folder(repository):
 
 @pytest.mark.parametrize("line", ["", "a b", "--all"])
 def test_wrong_arguments_show_the_usage(notebook, line):
-    """A model that is not there is named, in Triton's words."""
+    """The command takes the name of one model."""
     assert "usage: %triton edit NAME" in notebook.run(f"%triton edit {line}").stderr
-    ran = notebook.run("%triton edit nothing")
-    text = "failed to poll model 'nothing': model not found in any model repository."
-    assert text in ran.stderr
+
+
+@pytest.mark.parametrize("command", ["edit", "diff"])
+def test_an_unknown_model_is_refused_with_the_known_ones(repository, command):
+    """Triton's words come first, then a similar name."""
+    root, _, notebook = repository
+    notebook.run(f"%triton import {root}")
+    ran = notebook.run(f"%triton {command} dubel")
+
+    text = "failed to poll model 'dubel': model not found in any model repository. "
+    known = "Known models: double. Did you mean 'double'?"
+    assert text + known in f"{ran.stderr}{ran.error}"

@@ -455,8 +455,8 @@ def test_a_link_to_a_folder_is_a_model(two, tmp_path):
     [
         ("../a/m", "named like its folder"),
         ("", "named like its folder"),
-        ("xx", "Is it one of these? x"),
-        ("entirely", ""),
+        ("xx", "Known models: m, x, y. Did you mean 'x'?"),
+        ("entirely", "Known models: m, x, y."),
     ],
 )
 def test_a_model_that_is_not_there_has_a_reason(two, name, advice):

@@ -100,9 +100,9 @@ def print_log(line: Line) -> None:
 
 
 def _check_known(name: str) -> None:
-    names = parts_of(default.server()).repository.names()
-    if name not in names:
-        known = ", ".join(names) or "none"
+    repository = parts_of(default.server()).repository
+    if name not in repository.names():
+        known = repository.known_names(name)
         raise UsageError(f"there is no model {name!r}; there are: {known}")
 
 

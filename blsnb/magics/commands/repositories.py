@@ -127,7 +127,7 @@ def edit(line: Line) -> None:
     repository = parts_of(default.server()).repository
     directory = repository.directory(name)
     if directory is None:
-        raise UsageError(" ".join(filter(None, repository.why_none(name))))
+        raise UsageError(" ".join(repository.why_none(name)))
     cells = cells_of(directory)
     if not cells:
         raise UsageError(f"{name} has no text file for a cell")
