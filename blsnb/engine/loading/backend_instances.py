@@ -56,8 +56,6 @@ class BackendInstanceMaker(InstanceMaker):
     ) -> None:
         super().__init__(directory, number, config, engine, bind)
         self.kind = kind
-        self._version = directory.version_dir(number)
-        self.model_file = self._version / (config.default_model_filename or "model")
         self._backend = backend
         self._reshapes = reshapes
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
@@ -56,7 +55,6 @@ class InstanceMaker(abc.ABC):
 
     kind = "model"
     """Kind of the model in the trace."""
-    model_file: Path
 
     def __init__(
         self,
@@ -71,6 +69,10 @@ class InstanceMaker(abc.ABC):
         self._number = number
         self._engine = engine
         self._bind = bind
+        self._version = directory.version_dir(number)
+        self.model_file = self._version / (config.default_model_filename or "model")
+        self._noted: set[str] = set()
+        """Subjects of the notes that an instance has made."""
 
     @property
     @abc.abstractmethod
@@ -149,18 +151,6 @@ class InstanceMaker(abc.ABC):
 class PythonInstanceMaker(InstanceMaker):
     """Makes the instances of one version of a Python model."""
 
-    def __init__(
-        self,
-        directory: ModelDirectory,
-        number: int,
-        config: ModelConfig,
-        engine: Engine,
-        bind: Callable[[ModelInstance], EngineCalls],
-    ) -> None:
-        super().__init__(directory, number, config, engine, bind)
-        self.model_file = directory.version_dir(number) / config.default_model_filename
-        self._noted: set[str] = set()
-
     @property
     def placement(self) -> Placement | None:
         """Moves tensors to the model's device; None without a device."""
@@ -192,7 +182,7 @@ class PythonInstanceMaker(InstanceMaker):
     ) -> list[ModelInstance]:
         engine = self._engine
         gpu_count = engine.placements.gpu_count
-        check_runtime(self.config.message, self._directory.version_dir(self._number))
+        check_runtime(self.config.message, self._version)
         _check_stub_names(self.config, engine.release)
         self._check_groups(self.config)
         differences = self._check_environment()
