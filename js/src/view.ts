@@ -5,6 +5,7 @@ import { CONNECTED, weakly } from "./kernel/connections.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { Live } from "./live/live.ts";
 import { LiveView, modelsOf, selectedIn } from "./live/liveview.ts";
+import { leftState, rememberView } from "./session/handover.ts";
 import type { ViewState } from "./session/viewstate.ts";
 import type { Header } from "./trace/header.ts";
 import { Store } from "./trace/store.ts";
@@ -95,8 +96,11 @@ function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounte
   const kernel = kernelOf(store);
   // A comparison uses the kernel of the run, but not the state of its view.
   const same = store.baseline ? undefined : known;
-  const state = same?.state?.();
+  const { id } = store.header.run;
+  const name = store.baseline ? `${id}-vs-${store.baseline.header.run.id}` : id;
+  const state = leftState(name) ?? same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
+  rememberView(name, frame);
   const stop = connectLater(frame, store);
   const dispose = (): void => {
     mounted.delete(host);
@@ -158,7 +162,9 @@ function initialize({ model }: { model: WidgetModel }): () => void {
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
   const found = liveOf(model);
   const live = found ?? new Live(model);
-  const view = new LiveView(live, model, el);
+  const run = String(model.get("run_id"));
+  const view = new LiveView(live, model, el, leftState(run));
+  rememberView(run, view);
   /** Keep the state for the document, which may be drawn before this view is removed, or after. */
   const remember = (state: () => ViewState | undefined): void => {
     const known = registry().get(live.store.header.run.id);

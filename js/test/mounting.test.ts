@@ -6,7 +6,7 @@ import { mock, test } from "node:test";
 import { FakeModel } from "./fakemodel.ts";
 import { call, encode, model, type Call } from "./fixture.ts";
 import { nextFrame, point, resize } from "./page.ts";
-import type { Run } from "../src/trace/header.ts";
+import type { Run, TensorEntry } from "../src/trace/header.ts";
 import { Flag } from "../src/trace/wire.ts";
 
 mock.timers.enable({ apis: ["setTimeout"] });
@@ -219,5 +219,65 @@ test("a document that was saved while its run executed gives way to the live vie
   view.mount(host);
   nextFrame();
   assert.ok(host.querySelector(".blsnb-view") === shown);
+  stop();
+});
+
+const TEXT = { kind: "text" as const, strings: ["a"], count: 1 };
+
+function withTensors(id: string): ReturnType<typeof encoded> {
+  const entry = (name: string): TensorEntry => ({
+    ...{ name, role: "output", datatype: "BYTES", shape: [1], device: "cpu", byte_size: 5 },
+    ...{ response: 0, evicted: false, stats: null, histogram: null, preview: TEXT },
+  });
+  const run = { id, title: "pipeline", request_id: "", state: "done" as const };
+  return encode(CALLS, { models: MODELS, run, tensors: { 0: ["X", "Y", "Z"].map(entry) } });
+}
+
+function heads(host: HTMLElement): HTMLElement[] {
+  return [...host.querySelector(".blsnb-view")!.shadowRoot!.querySelectorAll<HTMLElement>(".tensor .head")];
+}
+
+function open(host: HTMLElement): string[] {
+  const shown = heads(host).filter((each) => each.getAttribute("aria-expanded") === "true");
+  return shown.map((each) => each.querySelector(".name")!.textContent!);
+}
+
+test("tensors stay open where the cell of a document is moved, and only there", () => {
+  const { header, buffer } = withTensors("run-l");
+  const [first, beside] = [newHost("run-l"), newHost("run-l")];
+  view.mount(first, header, buffer);
+  nextFrame();
+  point(heads(first)[2], "click");
+  assert.deepEqual(open(first), ["X", "Z"]);
+  view.mount(beside, header, buffer);
+  assert.deepEqual(open(beside), ["X"]);
+  first.remove();
+  const moved = newHost("run-l");
+  view.mount(moved, header, buffer);
+  assert.deepEqual(open(moved), ["X", "Z"]);
+  point(heads(moved)[0], "click");
+  moved.remove();
+  const again = newHost("run-l");
+  view.mount(again, header, buffer);
+  assert.deepEqual(open(again), ["Z"]);
+});
+
+test("a tensor stays open where the cell of a widget is moved", () => {
+  const live = new FakeModel({ run_id: "run-m", selected: -1 });
+  const stop = widget.initialize({ model: live });
+  live.receive(...snapshot(withTensors("run-m")));
+  const render = (): [HTMLElement, () => void] => {
+    const host = newHost();
+    const leave = widget.render({ model: live, el: host });
+    nextFrame();
+    return [host, leave];
+  };
+  const [first, leave] = render();
+  point(heads(first)[1], "click");
+  first.remove();
+  leave();
+  const [moved, end] = render();
+  assert.deepEqual(open(moved), ["X", "Y"]);
+  end();
   stop();
 });

@@ -115,6 +115,7 @@ test("a view in the place of another one shows the same", () => {
   filter.value = "crop";
   point(filter, "input");
   tree.scrollTop = 30;
+  before.click(before.find(".tensor .head[aria-expanded=false]"));
   const shown = (view: View): unknown => {
     point(view.find("[role=tree]"), "scroll");
     return [

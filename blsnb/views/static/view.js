@@ -626,13 +626,13 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const down = options.direction === "down";
   const [size, depth] = down ? [options.width, options.height] : [options.height, options.width];
   const bands = bandsOf(zigzag, depth, options.rankGap);
-  const all = layers.flat();
+  const all2 = layers.flat();
   const reach = (vertex) => vertex.node < 0 ? vertex.half : size / 2;
-  const low = Math.min(...all.map((vertex) => vertex.across - reach(vertex)));
-  const high = Math.max(...all.map((vertex) => vertex.across + reach(vertex)));
+  const low = Math.min(...all2.map((vertex) => vertex.across - reach(vertex)));
+  const high = Math.max(...all2.map((vertex) => vertex.across + reach(vertex)));
   const point = (along3, across2) => down ? { x: across2 - low, y: along3 } : { x: along3, y: across2 - low };
   const boxes = /* @__PURE__ */ new Map();
-  for (const vertex of all) {
+  for (const vertex of all2) {
     if (vertex.node < 0) continue;
     const top2 = bands[vertex.rank].start + vertex.row * (depth + ZIGZAG_GAP);
     boxes.set(nodes[vertex.node].id, point(top2 + depth / 2, vertex.across));
@@ -2625,7 +2625,7 @@ function distribution({ low, high, counts }, what, show = value) {
 function isEmptyText(preview) {
   return preview.kind === "text" && preview.strings.length === 0;
 }
-function texts({ strings, count: all }) {
+function texts({ strings, count: all2 }) {
   const lines2 = strings.map(
     (text, k) => h("div", {}, h("span", { class: "number" }, String(k)), h("span", {}, text))
   );
@@ -2634,7 +2634,7 @@ function texts({ strings, count: all }) {
     { class: "strings code", tabindex: 0, role: "group", "aria-label": "Strings" },
     lines2
   );
-  return strings.length < all ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all)}`)] : [list];
+  return strings.length < all2 ? [list, h("div", { class: "caption" }, `first ${count(strings.length)} of ${count(all2)}`)] : [list];
 }
 
 // src/facts/device.ts
@@ -2680,17 +2680,17 @@ var LEAST_US = 1;
 var MIN_FOR_HISTOGRAM = 4;
 function latency(durations, gone) {
   const kept = durations.map((us) => [us, 1]);
-  const all = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
-  const calls = all.reduce((sum, [, each]) => sum + each, 0);
+  const all2 = [...kept, ...gone?.latencies ?? []].sort(([a], [b]) => a - b);
+  const calls = all2.reduce((sum, [, each]) => sum + each, 0);
   const within = calls > kept.length ? h("span", {}, `all ${count(calls)}, within 5 %`) : "";
   const heading2 = h("h4", {}, "Latency per call", within);
-  const alike = time(all[0]?.[0] ?? NaN) === time(all[all.length - 1]?.[0] ?? NaN);
-  const shape2 = calls < MIN_FOR_HISTOGRAM || alike ? [] : histogram(all, calls);
-  return [heading2, factGrid(quantiles(all, calls)), ...shape2];
+  const alike = time(all2[0]?.[0] ?? NaN) === time(all2[all2.length - 1]?.[0] ?? NaN);
+  const shape2 = calls < MIN_FOR_HISTOGRAM || alike ? [] : histogram(all2, calls);
+  return [heading2, factGrid(quantiles(all2, calls)), ...shape2];
 }
-function quantiles(all, calls) {
-  const quantile = (share) => time(quantileOf(all, calls, share));
-  const mean = all.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
+function quantiles(all2, calls) {
+  const quantile = (share) => time(quantileOf(all2, calls, share));
+  const mean = all2.reduce((sum, [us, each]) => sum + us * each, 0) / calls;
   return [
     ["p50", quantile(0.5)],
     ["p90", quantile(0.9)],
@@ -2700,19 +2700,19 @@ function quantiles(all, calls) {
     ["mean", time(mean)]
   ];
 }
-function quantileOf(all, calls, share) {
+function quantileOf(all2, calls, share) {
   const at2 = Math.min(calls - 1, Math.floor(share * calls));
   let before2 = 0;
-  for (const [us, each] of all) if ((before2 += each) > at2) return us;
+  for (const [us, each] of all2) if ((before2 += each) > at2) return us;
   return NaN;
 }
-function histogram(all, calls) {
-  const [low, most] = [all[0][0], all[all.length - 1][0]];
-  const usual = quantileOf(all, calls, 0.9);
+function histogram(all2, calls) {
+  const [low, most] = [all2[0][0], all2[all2.length - 1][0]];
+  const usual = quantileOf(all2, calls, 0.9);
   const high = most > Math.max(LEAST_US, FAR_OUT * usual) ? Math.max(LEAST_US, 1.5 * usual) : most;
   const counts = new Array(BINS).fill(0);
   let beyond = 0;
-  for (const [us, each] of all)
+  for (const [us, each] of all2)
     if (us > high) beyond += each;
     else counts[Math.min(BINS - 1, Math.floor((us - low) / (high - low) * BINS))] += each;
   const more = beyond ? `, ${count(beyond)} more up to ${time(most)}` : "";
@@ -3184,7 +3184,7 @@ var SliceView = class {
     this.#canvas.addEventListener("pointermove", (event) => this.#read(event));
     this.#canvas.addEventListener("pointerleave", () => this.#caption());
     this.#fill();
-    if (state) this.#show();
+    if (state && (state.mode !== preview.kind || state.index.join() !== preview.index.join())) this.#show();
   }
   get state() {
     return this.#state;
@@ -3388,14 +3388,16 @@ var HEADINGS = [
   ["output", "Outputs"]
 ];
 function hasFewValues(entries = []) {
-  const size = ({ shape: axes }) => axes.reduce((all, axis) => all * axis, 1);
+  const size = ({ shape: axes }) => axes.reduce((all2, axis) => all2 * axis, 1);
   return entries.length > 0 && entries.length <= 4 && entries.every((each) => size(each) <= FEW_VALUES);
+}
+function keyOf({ role, name, response }) {
+  return `${role}/${name}/${response}`;
 }
 var TensorList = class {
   #session;
-  /** Tensors that the user opened or closed, as "role/name"; kept from call to call. */
-  #opened = /* @__PURE__ */ new Map();
-  #slices = /* @__PURE__ */ new Map();
+  /** What was opened is kept from call to call. */
+  #state = { opened: /* @__PURE__ */ new Map(), slices: /* @__PURE__ */ new Map() };
   /** Answers by call id. */
   #answers = /* @__PURE__ */ new Map();
   /** When a running call may be queried again, by call id. */
@@ -3405,6 +3407,13 @@ var TensorList = class {
   #shown = -1;
   constructor(session) {
     this.#session = session;
+  }
+  /** A copy of what is open, to be handed over. */
+  get state() {
+    return structuredClone(this.#state);
+  }
+  set state(state) {
+    this.#state = state;
   }
   /** Discard the answers of an earlier kernel. */
   forget() {
@@ -3526,14 +3535,17 @@ var TensorList = class {
     const onclick = () => this.#list(list, items, shown + 4 * INITIAL_TENSORS);
     list.append(h("button", { type: "button", class: "more", onclick }, `${count(rest)} more`));
   }
-  #item(call, entry, position, answer, all) {
-    const key = `${entry.role}/${entry.name}/${entry.response}`;
-    const isOpen = () => this.#opened.get(key) ?? entry === this.#openAtFirst(all);
+  #item(call, entry, position, answer, all2) {
+    const key = keyOf(entry);
+    const isOpen = () => this.#state.opened.get(key) ?? entry === this.#openAtFirst(all2);
     const item2 = h("div", { class: "tensor" });
     const fill = () => {
       const head = this.#head(entry, isOpen(), `${call}/${position}`);
       head.addEventListener("click", () => {
-        this.#opened.set(key, !isOpen());
+        const opens = !isOpen();
+        const first = this.#openAtFirst(all2);
+        if (first) this.#state.opened.set(keyOf(first), true);
+        this.#state.opened.set(key, opens);
         fill();
         item2.querySelector("button")?.focus();
       });
@@ -3544,10 +3556,10 @@ var TensorList = class {
     return item2;
   }
   /** Return the tensor to open, unless the user opened one: the first output with values. */
-  #openAtFirst(all) {
-    if (this.#opened.size > 0) return void 0;
+  #openAtFirst(all2) {
+    if (this.#state.opened.size > 0) return void 0;
     const shows = ({ preview, stats }) => stats ? stats.count > 0 : preview !== null && !isEmptyText(preview);
-    return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
+    return all2.find((entry) => entry.role === "output" && shows(entry)) ?? all2.find(shows);
   }
   #head(entry, open, key) {
     const place4 = [entry.device, bytes(entry.byte_size)].filter(Boolean).join(" · ");
@@ -3587,10 +3599,10 @@ var TensorList = class {
         tensor: position,
         kernel: this.#session.kernel
       };
-      const slice = new SliceView(source, preview, this.#slices.get(key));
-      this.#slices.set(key, slice.state);
-      slice.element.addEventListener("input", () => this.#slices.set(key, slice.state));
-      slice.element.addEventListener("click", () => this.#slices.set(key, slice.state));
+      const slice = new SliceView(source, preview, this.#state.slices.get(key));
+      this.#state.slices.set(key, slice.state);
+      slice.element.addEventListener("input", () => this.#state.slices.set(key, slice.state));
+      slice.element.addEventListener("click", () => this.#state.slices.set(key, slice.state));
       parts.push(slice.element);
     } else parts.push(h("p", { class: "hint" }, this.#absent(entry)));
     if (few) parts.push(...facts);
@@ -3746,10 +3758,10 @@ var FlameGraph = class {
     this.#drawn = /* @__PURE__ */ new Map();
     for (let at2 = zoomed.parent; at2; at2 = at2.parent) this.#add(at2, 0, 1);
     this.#place(zoomed, 0, 1);
-    const all = [...this.#drawn.values()].sort((a, b) => a.box.depth - b.box.depth);
-    const depth = all.reduce((most, { box }) => Math.max(most, box.depth), 0);
+    const all2 = [...this.#drawn.values()].sort((a, b) => a.box.depth - b.box.depth);
+    const depth = all2.reduce((most, { box }) => Math.max(most, box.depth), 0);
     this.element.replaceChildren(
-      h("div", { class: "flames", role: "presentation", style: { height: `${ROW * (depth + 1)}px` } }, all.map(({ element }) => element))
+      h("div", { class: "flames", role: "presentation", style: { height: `${ROW * (depth + 1)}px` } }, all2.map(({ element }) => element))
     );
     this.#aim(this.#drawn.has(this.#cursor) ? this.#cursor : zoomed.key, focused);
   }
@@ -3852,8 +3864,8 @@ var MOVES = {
   Home: (box) => top(box)
 };
 function beside(box, step) {
-  const all = box.parent?.below ?? [];
-  return all[all.indexOf(box) + step];
+  const all2 = box.parent?.below ?? [];
+  return all2[all2.indexOf(box) + step];
 }
 function top(box) {
   return box.parent ? top(box.parent) : box;
@@ -4048,12 +4060,12 @@ function split(whole, own) {
   );
 }
 function lines(profile, counts, places) {
-  const all = hotLines(profile, counts, places);
+  const all2 = hotLines(profile, counts, places);
   const whole = totalOf(counts);
-  const rows2 = all.slice(0, LISTED).map(
+  const rows2 = all2.slice(0, LISTED).map(
     ({ place: place4, text, samples }) => h("tr", {}, h("td", {}, percent(samples, whole)), h("th", { scope: "row" }, place4, h("div", { class: "code" }, text.trim())))
   );
-  const hidden = all.length - LISTED;
+  const hidden = all2.length - LISTED;
   const more = hidden > 0 ? [h("p", { class: "reason" }, `… ${counted(hidden, "more line")}`)] : [];
   return [h("h4", {}, "Lines", h("span", {}, "share of own code")), h("table", { class: "hotlines" }, h("tbody", {}, rows2)), ...more];
 }
@@ -4107,6 +4119,13 @@ var Inspector = class {
   get wantedHeight() {
     return this.element.scrollHeight;
   }
+  /** The tensors that are open. */
+  get tensors() {
+    return this.#tensors.state;
+  }
+  set tensors(state) {
+    this.#tensors.state = state;
+  }
   focus() {
     this.element.focus();
   }
@@ -4137,8 +4156,8 @@ var Inspector = class {
     if (focused) this.#focusAgain(focused.getAttribute("data-focus"));
   }
   #focusAgain(name) {
-    const all = [...this.element.querySelectorAll("[data-focus]")];
-    const same = all.find((each) => each.dataset.focus === name);
+    const all2 = [...this.element.querySelectorAll("[data-focus]")];
+    const same = all2.find((each) => each.dataset.focus === name);
     (same ?? this.element).focus({ preventScroll: true });
   }
   /** Return the identity of the selection, and in a second line the facts that can change. */
@@ -6088,7 +6107,9 @@ var Frame = class {
       filter: this.#toolbar.filter.value,
       critical: this.showsCritical,
       sizes: this.#panes.sizes,
-      top: top2
+      top: top2,
+      room: this.#room,
+      tensors: this.#inspector.tensors
     };
   }
   select(selection, { reveal = false } = {}) {
@@ -6171,11 +6192,13 @@ var Frame = class {
     const calls = this.#timeline.callsOf(this.selection.key);
     if (calls) this.#selected.set(this.trace, { ...this.selection, calls });
   }
-  #restore({ selection, open, range, filter, critical, sizes, top: top2 }) {
+  #restore({ selection, open, range, filter, critical, sizes, top: top2, room, tensors: tensors2 }) {
     this.#timeline.restore(open);
     this.#toolbar.filter.value = filter;
     if (critical) this.#toggleCritical();
     this.#panes.sizes = sizes;
+    this.#room = room;
+    this.#inspector.tensors = tensors2;
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);
     this.#take(found(this.trace, selection), false);
@@ -6385,18 +6408,18 @@ var Store = class _Store {
   #mergeIn(fresh) {
     const before2 = this.#calls;
     const old = this.ids;
-    const all = new Int32Array(old.length + fresh.length);
-    all.set(old);
-    all.set(fresh, old.length);
-    all.sort();
-    const merged = emptyCalls(Math.max(256, 2 * all.length));
+    const all2 = new Int32Array(old.length + fresh.length);
+    all2.set(old);
+    all2.set(fresh, old.length);
+    all2.sort();
+    const merged = emptyCalls(Math.max(256, 2 * all2.length));
     old.forEach((id, from) => {
-      const to = rowOf(all, id);
+      const to = rowOf(all2, id);
       for (const [name] of LAYOUT) merged[name][to] = before2[name][from];
     });
-    merged.id.set(all);
+    merged.id.set(all2);
     this.#calls = merged;
-    this.n = all.length;
+    this.n = all2.length;
   }
   #addResponses(columns, buffer) {
     if (!columns.response_call || !columns.response_us) return;
@@ -6594,6 +6617,10 @@ var LiveView = class {
     model.on("change:filter", this.#apply);
     if (live.store.n > 0) this.#repaint.request();
   }
+  /** Its host. */
+  get element() {
+    return this.#host;
+  }
   /** The state of the view, to be handed over. */
   get state() {
     return this.#frame?.state ?? this.#state;
@@ -6673,6 +6700,23 @@ function setter(model, name) {
   };
 }
 
+// src/session/handover.ts
+function rememberView(run, view) {
+  const alive = views(run).filter((each) => each.deref());
+  all().set(run, [...alive, new WeakRef(view)]);
+}
+function leftState(run) {
+  const isLeft = (view) => view !== void 0 && !view.element.isConnected;
+  return views(run).findLast((each) => isLeft(each.deref()))?.deref()?.state;
+}
+function views(run) {
+  return all().get(run) ?? [];
+}
+function all() {
+  const page = globalThis;
+  return page[/* @__PURE__ */ Symbol.for("blsnb-views")] ??= /* @__PURE__ */ new Map();
+}
+
 // src/view.ts
 var REGISTERED = "blsnb-registered";
 var mounted = /* @__PURE__ */ new WeakMap();
@@ -6693,11 +6737,11 @@ function mount(host, header, buffer) {
   return shown.dispose;
 }
 function place3(host, known) {
-  const { live, model, views } = known;
-  let view = views.find(({ isLeft }) => isLeft);
+  const { live, model, views: views2 } = known;
+  let view = views2.find(({ isLeft }) => isLeft);
   if (!view) {
     if (!live.isRunning) return void 0;
-    views.push(view = new LiveView(live, model, host, known.state?.()));
+    views2.push(view = new LiveView(live, model, host, known.state?.()));
   }
   view.moveTo(host);
   widen(host);
@@ -6719,8 +6763,11 @@ function place3(host, known) {
 function draw2(host, store, known) {
   const kernel = kernelOf(store);
   const same = store.baseline ? void 0 : known;
-  const state = same?.state?.();
+  const { id } = store.header.run;
+  const name = store.baseline ? `${id}-vs-${store.baseline.header.run.id}` : id;
+  const state = leftState(name) ?? same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
+  rememberView(name, frame);
   const stop = connectLater(frame, store);
   const dispose = () => {
     mounted.delete(host);
@@ -6768,7 +6815,9 @@ function initialize({ model }) {
 function render({ model, el }) {
   const found3 = liveOf(model);
   const live = found3 ?? new Live(model);
-  const view = new LiveView(live, model, el);
+  const run = String(model.get("run_id"));
+  const view = new LiveView(live, model, el, leftState(run));
+  rememberView(run, view);
   const remember = (state) => {
     const known = registry().get(live.store.header.run.id);
     if (known) known.state = state;

@@ -179,6 +179,8 @@ export class Frame implements Session {
       critical: this.showsCritical,
       sizes: this.#panes.sizes,
       top,
+      room: this.#room,
+      tensors: this.#inspector.tensors,
     };
   }
 
@@ -275,11 +277,13 @@ export class Frame implements Session {
     if (calls) this.#selected.set(this.trace, { ...this.selection, calls });
   }
 
-  #restore({ selection, open, range, filter, critical, sizes, top }: ViewState): void {
+  #restore({ selection, open, range, filter, critical, sizes, top, room, tensors }: ViewState): void {
     this.#timeline.restore(open);
     this.#toolbar.filter.value = filter;
     if (critical) this.#toggleCritical();
     this.#panes.sizes = sizes;
+    this.#room = room;
+    this.#inspector.tensors = tensors;
     // As high as the view before it, which showed these rows.
     this.#drawGraph();
     if (range) this.#timeline.range.show(...range);

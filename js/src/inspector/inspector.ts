@@ -10,6 +10,7 @@ import { manyModels } from "./inspectmodels.ts";
 import { factsOfCall, oneCall } from "./inspectcall.ts";
 import type { Selection, Session } from "../session/session.ts";
 import { ProfilePart } from "./inspectprofile.ts";
+import type { TensorsState } from "../session/viewstate.ts";
 import { TensorList } from "../tensors/tensors.ts";
 
 /** Pause between two updates of the selection while a run grows. */
@@ -65,6 +66,15 @@ export class Inspector {
   /** The preferred height. */
   get wantedHeight(): number {
     return this.element.scrollHeight;
+  }
+
+  /** The tensors that are open. */
+  get tensors(): TensorsState {
+    return this.#tensors.state;
+  }
+
+  set tensors(state: TensorsState) {
+    this.#tensors.state = state;
   }
 
   focus(): void {

@@ -38,6 +38,11 @@ export class LiveView {
     if (live.store.n > 0) this.#repaint.request();
   }
 
+  /** Its host. */
+  get element(): HTMLElement {
+    return this.#host;
+  }
+
   /** The state of the view, to be handed over. */
   get state(): ViewState | undefined {
     return this.#frame?.state ?? this.#state;

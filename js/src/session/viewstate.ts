@@ -14,6 +14,22 @@ export interface ViewState {
   sizes: Sizes;
   /** Scroll position of the rows. */
   top: number;
+  /** Height in pixels that the inspector requested. */
+  room: number;
+  tensors: TensorsState;
+}
+
+/** The shown slice; kept while other calls are selected. */
+export interface SliceState {
+  mode: "grid" | "image";
+  index: number[];
+}
+
+/** Tensors that were opened or closed, by role, name and response, and the slices that they show. */
+export interface TensorsState {
+  opened: Map<string, boolean>;
+  /** By call id and position. */
+  slices: Map<string, SliceState>;
 }
 
 /** Sizes of panes that the user has set, in pixels. */

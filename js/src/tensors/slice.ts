@@ -13,10 +13,11 @@ import {
   scaleOf,
   valueOf,
 } from "./picture.ts";
+import type { SliceState } from "../session/viewstate.ts";
 import type { GridPreview, ImagePreview, TensorEntry } from "../trace/header.ts";
 
 type Picture = GridPreview | ImagePreview;
-type Mode = "grid" | "image";
+type Mode = SliceState["mode"];
 
 /** Pause after which the kernel is busy: it answers at once, or when its cell has ended. */
 export const BUSY_AFTER_MS = 300;
@@ -34,12 +35,6 @@ export interface SliceSource {
   call: number;
   tensor: number;
   kernel: Kernel | null;
-}
-
-/** The shown slice; kept while other calls are selected. */
-export interface SliceState {
-  mode: Mode;
-  index: number[];
 }
 
 export class SliceView {
@@ -64,7 +59,7 @@ export class SliceView {
     this.#canvas.addEventListener("pointermove", (event) => this.#read(event));
     this.#canvas.addEventListener("pointerleave", () => this.#caption());
     this.#fill();
-    if (state) this.#show();
+    if (state && (state.mode !== preview.kind || state.index.join() !== preview.index.join())) this.#show();
   }
 
   get state(): SliceState {

@@ -5,7 +5,8 @@ import { lacking } from "../facts/dropped.ts";
 import { bytes, count, shape } from "../page/format.ts";
 import { isGone, QueryError, type Answer } from "../kernel/kernel.ts";
 import type { Session } from "../session/session.ts";
-import { BUSY_AFTER_MS, SliceView, type SliceState } from "./slice.ts";
+import type { TensorsState } from "../session/viewstate.ts";
+import { BUSY_AFTER_MS, SliceView } from "./slice.ts";
 import type { TensorEntry } from "../trace/header.ts";
 import { distribution, isEmptyText, statistics, texts } from "../facts/tensorfacts.ts";
 import { Flag } from "../trace/wire.ts";
@@ -42,11 +43,14 @@ export function hasFewValues(entries: readonly TensorEntry[] = []): boolean {
   return entries.length > 0 && entries.length <= 4 && entries.every((each) => size(each) <= FEW_VALUES);
 }
 
+function keyOf({ role, name, response }: TensorEntry): string {
+  return `${role}/${name}/${response}`;
+}
+
 export class TensorList {
   #session: Session;
-  /** Tensors that the user opened or closed, as "role/name"; kept from call to call. */
-  #opened = new Map<string, boolean>();
-  #slices = new Map<string, SliceState>();
+  /** What was opened is kept from call to call. */
+  #state: TensorsState = { opened: new Map(), slices: new Map() };
   /** Answers by call id. */
   #answers = new Map<number, Answer>();
   /** When a running call may be queried again, by call id. */
@@ -57,6 +61,15 @@ export class TensorList {
 
   constructor(session: Session) {
     this.#session = session;
+  }
+
+  /** A copy of what is open, to be handed over. */
+  get state(): TensorsState {
+    return structuredClone(this.#state);
+  }
+
+  set state(state: TensorsState) {
+    this.#state = state;
   }
 
   /** Discard the answers of an earlier kernel. */
@@ -205,13 +218,17 @@ export class TensorList {
     answer: Answer,
     all: TensorEntry[],
   ): HTMLElement {
-    const key = `${entry.role}/${entry.name}/${entry.response}`;
-    const isOpen = (): boolean => this.#opened.get(key) ?? entry === this.#openAtFirst(all);
+    const key = keyOf(entry);
+    const isOpen = (): boolean => this.#state.opened.get(key) ?? entry === this.#openAtFirst(all);
     const item = h("div", { class: "tensor" });
     const fill = (): void => {
       const head = this.#head(entry, isOpen(), `${call}/${position}`);
       head.addEventListener("click", () => {
-        this.#opened.set(key, !isOpen());
+        const opens = !isOpen();
+        const first = this.#openAtFirst(all);
+        // It stays open beside the one that the user opens.
+        if (first) this.#state.opened.set(keyOf(first), true);
+        this.#state.opened.set(key, opens);
         fill();
         item.querySelector("button")?.focus();
       });
@@ -224,7 +241,7 @@ export class TensorList {
 
   /** Return the tensor to open, unless the user opened one: the first output with values. */
   #openAtFirst(all: TensorEntry[]): TensorEntry | undefined {
-    if (this.#opened.size > 0) return undefined;
+    if (this.#state.opened.size > 0) return undefined;
     const shows = ({ preview, stats }: TensorEntry): boolean =>
       stats ? stats.count > 0 : preview !== null && !isEmptyText(preview);
     return all.find((entry) => entry.role === "output" && shows(entry)) ?? all.find(shows);
@@ -270,10 +287,10 @@ export class TensorList {
         tensor: position,
         kernel: this.#session.kernel,
       };
-      const slice = new SliceView(source, preview, this.#slices.get(key));
-      this.#slices.set(key, slice.state);
-      slice.element.addEventListener("input", () => this.#slices.set(key, slice.state));
-      slice.element.addEventListener("click", () => this.#slices.set(key, slice.state));
+      const slice = new SliceView(source, preview, this.#state.slices.get(key));
+      this.#state.slices.set(key, slice.state);
+      slice.element.addEventListener("input", () => this.#state.slices.set(key, slice.state));
+      slice.element.addEventListener("click", () => this.#state.slices.set(key, slice.state));
       parts.push(slice.element);
     } else parts.push(h("p", { class: "hint" }, this.#absent(entry)));
     if (few) parts.push(...facts);
