@@ -39,6 +39,17 @@ def test_a_request_waits_for_an_instance():
     assert [10, 10, 18] == latencies(models, "m", [0, 1, 2])
 
 
+def test_what_a_model_did_is_counted():
+    """Its requests, their time in the queue, and that of each instance."""
+    simulation = Simulation({"m": model("m", waits(10), count=2)}, 64, 0)
+    open_loop(simulation, "m", [0, MS, 2 * MS], Mix(size=3))
+    station = simulation.stations["m"]
+
+    assert (3, 3, 9) == (station.requests, station.executions, station.inferences)
+    assert 8 * MS == station.queue_ns
+    assert [20 * MS, 10 * MS] == [*station.busy_by_instance_ns]
+
+
 @pytest.mark.parametrize("load", [0.5, 0.8])
 def test_one_instance_is_an_m_d_1_queue(load):
     """The mean latency is that of the formula of Pollaczek and Khinchin."""

@@ -266,6 +266,13 @@ def test_of_many_long_strings_the_first_are_shown_and_all_are_counted():
     )
 
 
+def test_a_string_of_exactly_the_limit_is_whole():
+    """One more byte is cut off."""
+    shown = preview.text(strings(b"a" * 4096, b"a" * 4097))
+
+    assert ("a" * 4096, "a" * 4096 + "…") == shown.strings
+
+
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 8, 8)])
 def test_an_empty_tensor_has_no_preview(shape):
     """A grid of it is refused."""

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from asserting import every
@@ -211,3 +212,14 @@ def test_shared_memory_of_an_ended_process_is_removed(tmp_path):
     remove_stale_memory(tmp_path)
 
     assert sorted(kept) == sorted(each.name for each in tmp_path.iterdir())
+
+
+def test_a_server_that_did_not_start_leaves_no_channel_open():
+    """There is no process to end."""
+    server, closed = object.__new__(TritonServer), []
+    server._creator = server_process.Creator()
+    server._channel = SimpleNamespace(close=lambda: closed.append("channel"))
+
+    server.kill()
+
+    assert ["channel"] == closed

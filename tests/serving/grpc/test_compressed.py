@@ -14,7 +14,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from blsnb.files.read_budget import MIN_BYTES, RATIO, ReadLimitError
 from blsnb.inference_server import Server
-from blsnb.serving.grpc.compressed import decompressed
+from blsnb.serving.grpc.compressed import _varint, decompressed
 
 from .over_grpc import CALL_S, Connection, connected, infer_request, values
 
@@ -155,6 +155,14 @@ def test_a_message_just_beyond_the_limit_is_refused(field: bytes, count: int) ->
     """A nested message costs more than an empty text, and that more than a number."""
     with pytest.raises(ReadLimitError):
         decompressed(gzip.compress(field * count), DESCRIPTOR)
+
+
+def test_a_number_has_at_most_ten_bytes() -> None:
+    """A longer one ends the message, as it does for the parser."""
+    ten, eleven = (memoryview(b"\x80" * many + b"\x01\x00") for many in (9, 10))
+
+    assert (1 << 63, 10) == _varint(ten, 0)
+    assert (0, 12) == _varint(eleven, 0)
 
 
 @pytest.mark.parametrize(
