@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from blsnb.evaluation.plain import RowResult
 
-SLOWEST = "slowest"
+Heap = list[tuple[float, int]]
+"""Badness and negated number of each kept row; the first one leaves next."""
 MAX_TEXTS = 50
 """Maximum number of error texts whose runs are kept."""
 
@@ -32,9 +33,8 @@ class Keeper:
     ) -> None:
         self._limit = limit
         self._directions = dict(higher_is_better or {})
-        self._heaps: dict[str, list[tuple[float, int]]] = {
-            name: [] for name in (SLOWEST, *self._directions)
-        }
+        self._slowest: Heap = []
+        self._worst: dict[str, Heap] = {name: [] for name in self._directions}
         self._failures: dict[str, list[int]] = {}
         self._uses: Counter[int] = Counter()
 
@@ -48,20 +48,20 @@ class Keeper:
             return []
         if result.error:
             self._offer_failure(result)
-        dropped = self._push(SLOWEST, result.latency_us, result.number)
+        dropped = self._push(self._slowest, result.latency_us, result.number)
         for name, value in metrics.items():
             if not math.isnan(value):
                 badness = -value if self._directions[name] else value
-                dropped += self._push(name, badness, result.number)
+                dropped += self._push(self._worst[name], badness, result.number)
         return dropped
 
     def slowest(self) -> list[int]:
         """Return the slowest rows, the slowest first."""
-        return self.worst(SLOWEST)
+        return _ranked(self._slowest)
 
     def worst(self, metric: str) -> list[int]:
         """Return the worst rows of a metric, the worst first."""
-        return [-number for _, number in sorted(self._heaps[metric], reverse=True)]
+        return _ranked(self._worst[metric])
 
     def failures(self) -> dict[str, list[int]]:
         """Return the first failed rows of each error text."""
@@ -77,8 +77,7 @@ class Keeper:
             rows.append(result.number)
             self._uses[result.number] += 1
 
-    def _push(self, name: str, badness: float, number: int) -> list[int]:
-        heap = self._heaps[name]
+    def _push(self, heap: Heap, badness: float, number: int) -> list[int]:
         entry = badness, -number
         if len(heap) < self._limit:
             heapq.heappush(heap, entry)
@@ -93,3 +92,7 @@ class Keeper:
             return []
         del self._uses[-left]
         return [-left]
+
+
+def _ranked(heap: Heap) -> list[int]:
+    return [-number for _, number in sorted(heap, reverse=True)]

@@ -37,6 +37,14 @@ def test_a_row_kept_for_two_reasons_outlives_one_of_them():
     assert ([1], [2]) == (keeper.slowest(), keeper.worst("iou"))
 
 
+def test_a_metric_named_slowest_does_not_rank_by_latency():
+    """Its worst rows and the slowest ones are two lists."""
+    keeper = Keeper(1, {"slowest": True})
+    keeper.offer(RowResult(0, latency_us=5), {"slowest": 0.1})
+    keeper.offer(RowResult(1, latency_us=9), {"slowest": 0.9})
+    assert ([1], [0]) == (keeper.slowest(), keeper.worst("slowest"))
+
+
 def test_texts_with_kept_runs_are_limited():
     """Texts that differ in each row do not fill the memory."""
     keeper = Keeper(2)
