@@ -11,7 +11,7 @@ from IPython.core.error import UsageError
 
 if TYPE_CHECKING:
     from blsnb.model.config import ModelConfig
-    from blsnb.model.spec import ModelOptions
+    from blsnb.model.model_options import ModelOptions
 
 
 class CellConfig(NamedTuple):
@@ -26,10 +26,10 @@ class CellConfig(NamedTuple):
 def compose(base: str | None, options: ModelOptions) -> CellConfig:
     """Merge options into a text, whose comments and formatting stay."""
     from blsnb.model.config import ModelConfig, parse_pbtxt
-    from blsnb.model.spec import merge_options
+    from blsnb.model.model_options import ModelOptions, merge_options
     from blsnb.model.text.edited_text import edited
 
-    if not options.given:
+    if options == ModelOptions():
         return CellConfig(base or "", base, options)
     config = ModelConfig() if base is None else parse_pbtxt(base)
     merged: ModelConfig = merge_options(config, options)

@@ -122,7 +122,7 @@ class DefineMagics(Magics):
         it; one that contradicts it is an error.
         """
         from blsnb.model.config import parse_pbtxt
-        from blsnb.model.spec import ModelOptions
+        from blsnb.model.model_options import ModelOptions
 
         name = self._one_word("%%triton_config NAME", text, local_ns)
         last = self._last(name)
@@ -235,7 +235,7 @@ class DefineMagics(Magics):
     def _configuration(
         self, given: argparse.Namespace, namespace: Mapping[str, Any]
     ) -> CellConfig:
-        from blsnb.model.spec import ModelOptions
+        from blsnb.model.model_options import ModelOptions
 
         options = ModelOptions(
             inputs=tuple(given.input),

@@ -12,7 +12,7 @@ from blsnb.model.text.schema import schema
 
 _KINDS = ("cpu", "gpu", "model", "auto")
 _MAX_INT32, _MAX_UINT64 = 2**31 - 1, 2**64 - 1
-"""Greatest numbers of fields of the configuration."""
+"""Maximum of fields of the configuration with these types."""
 
 
 class ModelOptions(NamedTuple):
@@ -35,11 +35,6 @@ class ModelOptions(NamedTuple):
     kind: str | None = None
     dynamic_batching: bool | int | None = None
     decoupled: bool = False
-
-    @property
-    def given(self) -> bool:
-        """Whether any option is set."""
-        return self != ModelOptions()
 
 
 def merge_options(config: ModelConfig, options: ModelOptions) -> ModelConfig:

@@ -4,7 +4,7 @@ import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
-from blsnb.model.spec import ModelOptions, merge_options
+from blsnb.model.model_options import ModelOptions, merge_options
 
 TENSORS = (
     "name: 'm' input { name: 'X' data_type: TYPE_FP32 dims: [3, -1] } "
@@ -42,8 +42,6 @@ def test_all_options_make_one_configuration() -> None:
 def test_unset_options_change_nothing() -> None:
     """Other fields are left to auto_complete_config and to Triton's defaults."""
     assert ModelConfig() == merge_options(ModelConfig(), ModelOptions())
-    assert not ModelOptions().given
-    assert ModelOptions(decoupled=True).given
 
 
 def test_dynamic_batching_without_delay() -> None:
