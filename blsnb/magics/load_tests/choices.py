@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 
-_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
+_TO_S = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
 _DURATION = r"(\d+\.?\d*|\.\d+)(ms|s|m|)"
-_RATES = r"([^:]+):([^:]+)(?::([^:]+))?"
-_STEPS = 5
+_RATE_RANGE = r"([^:]+):([^:]+)(?::([^:]+))?"
+_UNSTEPPED_RATES = 5
 """Number of rates in a range without a step."""
 _MAX_RATES = 100
-_RANGE = r"(\d+)\.\.(\d+)"
-_MAX_RANGE = 100
+_NUMBER_RANGE = r"(\d+)\.\.(\d+)"
+_MAX_NUMBERS = 100
 _DELAY = r"(\d+\.?\d*|\.\d+)(us|µs|ms|s|)"
 _SHARE = r"(\d+)=(\d+\.?\d*|\.\d+)(%?)"
-_UNITS = {"": 1.0, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
+_TO_US = {"": 1.0, "us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
 
 
 def seconds(text: str) -> float:
@@ -23,7 +23,7 @@ def seconds(text: str) -> float:
     found = re.fullmatch(_DURATION, text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 5s or 500ms")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(found[1]) * _TO_S[found[2]]
 
 
 def limit_s(text: str) -> float:
@@ -39,7 +39,7 @@ def limit_s(text: str) -> float:
 def rates(text: str) -> tuple[float, ...]:
     """Return requests per second: a list, or a range, perhaps with a step."""
     try:
-        found = re.fullmatch(_RATES, text)
+        found = re.fullmatch(_RATE_RANGE, text)
         if found is None:
             return tuple(map(float, text.split(",")))
         return _spread(float(found[1]), float(found[2]), found[3])
@@ -58,7 +58,7 @@ def _spread(first: float, last: float, step: str | None) -> tuple[float, ...]:
     ValueError
         It has no rates, or too many.
     """
-    width = (last - first) / (_STEPS - 1) if step is None else float(step)
+    width = (last - first) / (_UNSTEPPED_RATES - 1) if step is None else float(step)
     if not (first < last < float("inf") and width > 0):
         raise ValueError
     count = int((last - first) / width + 1e-9)
@@ -69,7 +69,7 @@ def _spread(first: float, last: float, step: str | None) -> tuple[float, ...]:
 
 
 def counts(text: str) -> tuple[int, ...]:
-    """Return numbers: ``1,2,4``."""
+    """Return a list of numbers: ``1,2,4``."""
     try:
         return tuple(map(int, text.split(",")))
     except ValueError:
@@ -79,14 +79,14 @@ def counts(text: str) -> tuple[int, ...]:
 
 
 def numbers(text: str) -> tuple[str, list[int]]:
-    """Return a model and numbers: ``a=1..4`` or ``a=1,4,8``."""
+    """Return a model and its numbers to compare: ``a=1..4`` or ``a=1,4,8``."""
     model, _, values = text.partition("=")
-    found = re.fullmatch(_RANGE, values)
+    found = re.fullmatch(_NUMBER_RANGE, values)
     try:
         if found is None:
             return model, [int(value) for value in values.split(",")]
         first, last = int(found[1]), int(found[2])
-        if first <= last < first + _MAX_RANGE:
+        if first <= last < first + _MAX_NUMBERS:
             return model, list(range(first, last + 1))
     except ValueError:
         pass
@@ -96,14 +96,14 @@ def numbers(text: str) -> tuple[str, list[int]]:
 
 
 def delays(text: str) -> tuple[str, list[int]]:
-    """Return a model and times in microseconds: ``a=0,500us,2ms``."""
+    """Return a model and its delays in microseconds: ``a=0,500us,2ms``."""
     model, _, values = text.partition("=")
     found = [re.fullmatch(_DELAY, value) for value in values.split(",")]
     if not model or None in found:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a model with times, such as a=0,500us,2ms"
         )
-    return model, [round(float(each[1]) * _UNITS[each[2]]) for each in found if each]
+    return model, [round(float(each[1]) * _TO_US[each[2]]) for each in found if each]
 
 
 def shares(text: str) -> dict[int, float]:
