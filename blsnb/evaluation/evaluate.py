@@ -232,8 +232,8 @@ class _Loop:
         except KeyboardInterrupt:
             self._interrupt()
         if self.interrupted:
-            for row in self._gathering.without_run():
-                self._gathering.leave_out(row.number, _INTERRUPTED)
+            for row in self._gathering.rows_to_repeat():
+                self._gathering.give_up(row.number, _INTERRUPTED)
 
     def evaluation(self) -> Evaluation:
         """Return the evaluation of the rows so far."""

@@ -38,9 +38,9 @@ def repeat_worst(place: RowRunner, gathering: Gathering, never: str = "") -> Non
         Why no row can be repeated; empty if rows can be.
     """
     repeated: list[Row] = []
-    for row in gathering.without_run():
+    for row in gathering.rows_to_repeat():
         if reason := never or (IN_SEQUENCE if row.sequence is not None else ""):
-            gathering.leave_out(row.number, reason)
+            gathering.give_up(row.number, reason)
         else:
             repeated.append(row)
     chunks = [Chunk(at, (row,), whole=True) for at, row in enumerate(repeated)]
@@ -50,5 +50,5 @@ def repeat_worst(place: RowRunner, gathering: Gathering, never: str = "") -> Non
                 gathering.add_run(result)
     except BlsnbError as error:
         # All rows have their results: the evaluation is complete without these runs.
-        for row in gathering.without_run():
-            gathering.leave_out(row.number, f"its repetition was stopped: {error}")
+        for row in gathering.rows_to_repeat():
+            gathering.give_up(row.number, f"its repetition was stopped: {error}")

@@ -29,8 +29,8 @@ class RowChange(NamedTuple):
     output
         Name of the output.
     largest
-        Largest absolute deviation; infinite for texts, and where shapes or numbers of
-        responses differ.
+        Largest absolute deviation; infinite without one: for texts, NaN on one
+        side, other shapes or another number of responses.
     """
 
     row: int

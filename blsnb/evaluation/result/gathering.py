@@ -86,7 +86,7 @@ class Gathering:
         elif values:
             self._rows[result.number] = row
 
-    def without_run(self) -> list[Row]:
+    def rows_to_repeat(self) -> list[Row]:
         """Return the executed worst rows of metrics that have no run, in order."""
         worst = self._worst()
         return [self._rows[at] for at in sorted(self._rows) if at in worst]
@@ -96,12 +96,12 @@ class Gathering:
         if result.error or result.run is None:
             error = result.error or "no run was recorded"
             failed = f"it failed when it was executed once more: {error}"
-            self.leave_out(result.number, failed)
+            self.give_up(result.number, failed)
         elif self._rows.pop(result.number, None) is not None:
             self._runs[result.number] = result.run
 
-    def leave_out(self, number: int, reason: str) -> None:
-        """Note why a worst row has no run."""
+    def give_up(self, number: int, reason: str) -> None:
+        """Leave a worst row without a run, for a reason."""
         self._rows.pop(number, None)
         self._reasons[number] = reason
 
