@@ -14,9 +14,10 @@ D = TypeVar("D")
 _UNSIGNED = range(2**64)
 
 
-def wrong_type(found: str, expected: str) -> RequestError:
+def wrong_type(expected: str, access: str = "") -> RequestError:
     """Return the error for a value that has another type."""
-    return RequestError(f"attempt to access JSON non-{found} as {expected}", "INTERNAL")
+    text = f"attempt to access JSON non-{expected} as {access or expected}"
+    return RequestError(text, "INTERNAL")
 
 
 def is_unsigned(value: Json) -> bool:
@@ -42,35 +43,35 @@ def valid_unicode(text: str) -> str:
 def as_text(value: Json) -> str:
     """Return a whole string."""
     if not isinstance(value, str):
-        raise wrong_type("string", "string")
+        raise wrong_type("string")
     return value
 
 
 def as_boolean(value: Json) -> bool:
     """Return a boolean."""
     if not isinstance(value, bool):
-        raise wrong_type("boolean", "boolean")
+        raise wrong_type("boolean")
     return value
 
 
 def as_unsigned(value: Json) -> int:
     """Return an integer that is not negative."""
     if not is_unsigned(value):
-        raise wrong_type("unsigned-integer", "unsigned-integer")
+        raise wrong_type("unsigned-integer")
     return int(value)
 
 
 def as_array(value: Json) -> list[Json]:
     """Return a list."""
     if not isinstance(value, list):
-        raise wrong_type("array", "array")
+        raise wrong_type("array")
     return value
 
 
 def as_object(value: Json) -> dict[str, Json]:
     """Return an object."""
     if not isinstance(value, dict):
-        raise wrong_type("object", "object")
+        raise wrong_type("object")
     return value
 
 

@@ -33,13 +33,13 @@ class _Elements(NamedTuple):
     least, end
         Range of integers, without its end.
     names
-        Triton's names of the expected type and of the access.
+        Triton's name of the expected type, and of the access if that is another.
     """
 
     types: frozenset[type]
     least: int
     end: int
-    names: tuple[str, str]
+    names: tuple[str, ...]
 
     def accept(self, element: Json) -> bool:
         if type(element) not in self.types:
@@ -49,13 +49,9 @@ class _Elements(NamedTuple):
 
 # The parser refuses larger ones.
 _DOUBLES = _Elements(frozenset((int, float)), -(2**1024), 2**1024, ("number", "double"))
-_SIGNED = _Elements(
-    frozenset((int,)), -(2**63), 2**63, ("signed-integer", "signed-integer")
-)
-_UNSIGNED = _Elements(
-    frozenset((int,)), 0, 2**64, ("unsigned-integer", "unsigned-integer")
-)
-_BOOLEANS = _Elements(frozenset((bool,)), 0, 2, ("boolean", "boolean"))
+_SIGNED = _Elements(frozenset((int,)), -(2**63), 2**63, ("signed-integer",))
+_UNSIGNED = _Elements(frozenset((int,)), 0, 2**64, ("unsigned-integer",))
+_BOOLEANS = _Elements(frozenset((bool,)), 0, 2, ("boolean",))
 _ELEMENTS = {
     "BOOL": (_BOOLEANS, np.bool_),
     "FP32": (_DOUBLES, np.float64),
