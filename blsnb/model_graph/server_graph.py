@@ -53,22 +53,14 @@ class RepositoryModel:
     file: str = ""
 
 
-def model_graph(sources: Mapping[str, RepositoryModel]) -> ModelGraph:
-    """Return the graph of models by name. Sources are parsed, never run."""
-    made = _Builder(sources)
-    for name in sorted(sources):
-        made.add(name)
-    return made.graph()
-
-
 class _Builder:
-    """Collects the calls of each model."""
+    """Collects models, calls and findings. Sources are parsed, never run."""
 
     def __init__(self, sources: Mapping[str, RepositoryModel]) -> None:
         self._sources = sources
         self._configs = {name: source.config for name, source in sources.items()}
-        self._numbers = {name: number for number, name in enumerate(sorted(sources))}
-        self._models = [_known(name, sources[name]) for name in sorted(sources)]
+        self._numbers = {name: number for number, name in enumerate(sources)}
+        self._models = [_node(name, source) for name, source in sources.items()]
         self._calls: dict[tuple[int, int], GraphCall] = {}
         self._findings: list[Finding] = []
 
@@ -129,7 +121,7 @@ class _Builder:
         return ModelGraph(graph.models, graph.calls, tuple(dict.fromkeys(found)))
 
 
-def _known(name: str, source: RepositoryModel) -> GraphModel:
+def _node(name: str, source: RepositoryModel) -> GraphModel:
     config = source.config
     kind = "ensemble" if config.is_ensemble else config.backend or "python"
     return GraphModel(name, kind, source.instance_count, source.origin, source.file)
@@ -141,8 +133,10 @@ def graph_of(parts: ServerParts) -> ModelGraph:
     Loaded models have their completed configuration, others that in their folder.
     """
     names = parts.repository.names()
-    graph = model_graph({name: _source(parts, name) for name in names})
-    return replace(graph, measured=_last_run(parts))
+    builder = _Builder({name: _source(parts, name) for name in names})
+    for name in names:
+        builder.add(name)
+    return replace(builder.graph(), measured=_last_measured(parts))
 
 
 def _source(parts: ServerParts, name: str) -> RepositoryModel:
@@ -184,7 +178,7 @@ def _file(folder: Path | None, config: ModelConfig) -> str:
     return Path(inner).as_posix() if is_below else ""
 
 
-def _last_run(parts: ServerParts) -> Measured | None:
+def _last_measured(parts: ServerParts) -> Measured | None:
     """Return counts and times of the newest recorded run."""
     for record in reversed(list(parts.recorder.runs)):
         if record.calls:
