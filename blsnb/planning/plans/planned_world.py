@@ -1,4 +1,4 @@
-"""Where the models of a plan are observed, and its configuration is checked."""
+"""Where the models of a plan are observed, and its best configuration is checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blsnb.planning.simulation.loads import Mix
 from blsnb.repository.directory import CONFIG_FILE
 from blsnb.trace.events import TraceLevel
 
-Opened = Callable[[Path], AbstractContextManager[HasParts]]
+OpenServer = Callable[[Path], AbstractContextManager[HasParts]]
 """Opens a server here with all models of a repository, and closes it at the end."""
 
 
@@ -43,7 +43,7 @@ class OwnWorld:
     ----------
     request
         A request of a client.
-    opened
+    open_server
         Opens a server for the check of a configuration.
     """
 
@@ -51,11 +51,11 @@ class OwnWorld:
     _lengths: tuple[int, ...] = ()
 
     def __init__(
-        self, parts: ServerParts, request: ClientRequest, opened: Opened
+        self, parts: ServerParts, request: ClientRequest, open_server: OpenServer
     ) -> None:
         self._parts = parts
         self._request = request
-        self._opened = opened
+        self._open_server = open_server
 
     def calibrate(self, requests: int, duration_s: float, mix: Mix) -> Calibration:
         """Observe the models; see `calibrate`."""
@@ -69,7 +69,7 @@ class OwnWorld:
         Raises
         ------
         BlsnbError
-            The load has sequences of several requests.
+            The load has sequences of several requests, or a model is no longer served.
         """
         if any(length > 1 for length in self._lengths):
             raise BlsnbError("a check does not send sequences of several requests yet")
@@ -83,7 +83,7 @@ class OwnWorld:
                         "plan."
                     )
                 (repository / model / CONFIG_FILE).write_text(text)
-            with self._opened(repository) as server:
+            with self._open_server(repository) as server:
                 parts = server._parts
                 yield client_of(
                     parts,

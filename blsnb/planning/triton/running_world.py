@@ -32,7 +32,7 @@ from blsnb.planning.calibration import (
     by_size,
 )
 from blsnb.planning.observations import Observed
-from blsnb.planning.plans.planned_world import Opened, OwnWorld, PlannedWorld
+from blsnb.planning.plans.planned_world import OpenServer, OwnWorld, PlannedWorld
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton.calibrate import (
     light_phases,
@@ -60,7 +60,7 @@ def world_of(
     target: str,
     recording: Recorded | None,
     computing: Mapping[str, float] | None,
-    opened: Opened,
+    open_server: OpenServer,
     server_url: str | None,
 ) -> PlannedWorld:
     """Return the world of a plan; see `Server.plan`.
@@ -98,7 +98,7 @@ def world_of(
             f"target={target!r} ({WORLDS[target]}) is not valid for a recording; "
             f"expected {TRITON!r} ({WORLDS[TRITON]})"
         )
-    return OwnWorld(parts, request, opened)
+    return OwnWorld(parts, request, open_server)
 
 
 class RunningWorld:
