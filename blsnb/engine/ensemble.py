@@ -170,7 +170,7 @@ class ServedEnsemble(Served):
         inflight.call.request_end_ns = CLOCK.now_ns()
         steps = inflight.steps
         if isinstance(steps, StepRequests):
-            self.statistics.add_steps(
+            self.statistics.add_ensemble(
                 inflight.call,
                 inflight.batch_size,
                 inflight.failed,

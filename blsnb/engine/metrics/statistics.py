@@ -69,7 +69,7 @@ class ModelStatistics:
         self._success_ns = self._queue_ns = self._fail_ns = 0
         self._failures = _Sums()
         self.rejections: Counter[str] = Counter()
-        """Requests that were rejected before execution, by reason."""
+        """Requests that failed outside an execution, by Triton's name of the reason."""
         self._hits = self._hit_ns = self._misses = self._miss_ns = 0
         self._mates = _Sums()
         """Requests of batches that another request led."""
@@ -125,7 +125,7 @@ class ModelStatistics:
                 compute_output=output_ns,
             )
 
-    def add_steps(
+    def add_ensemble(
         self,
         call: Call,
         batch_size: int,
@@ -251,7 +251,7 @@ class ModelStatistics:
     def watch(self) -> tuple[tuple[int, int], ...]:
         """Return end and nanoseconds of the latest successful requests.
 
-        They are kept from the first call on, since that costs every request time.
+        They are kept from the first use of this method on: it costs each request time.
         """
         if self._latest is None:
             self._latest = deque(maxlen=MAX_LATEST)

@@ -136,8 +136,8 @@ def test_a_request_of_an_ensemble_has_the_times_of_its_steps():
     statistics = ModelStatistics("ensemble", 1)
     statistics.summarise()
     statistics.watch()
-    statistics.add_steps(a_call(), 2, False, 104, (2000, 3000, 4000))
-    statistics.add_steps(a_call(500), 5, True, 504, (9, 9, 9))
+    statistics.add_ensemble(a_call(), 2, False, 104, (2000, 3000, 4000))
+    statistics.add_ensemble(a_call(500), 5, True, 504, (9, 9, 9))
     row = statistics.as_dict()
 
     phases = dict(zip(PHASES, ((1, 2000), (1, 3000), (1, 4000)), strict=True))
