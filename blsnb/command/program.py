@@ -32,7 +32,7 @@ def help_text() -> str:
 
 
 def subcommands() -> list[str]:
-    """Return the names of the modules of this package that have a function ``run``."""
+    """Return the subcommands in the help; each is a module here that has ``run``."""
     return re.findall(r"^  blsnb (\w+)", help_text(), re.M)
 
 

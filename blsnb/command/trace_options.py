@@ -16,14 +16,14 @@ TRACE_OPTIONS = {
     "trace-log-frequency": "triton,log-frequency",
 }
 """The settings of --trace-config that older options set."""
-OPENTELEMETRY = "opentelemetry"
+_OPENTELEMETRY = "opentelemetry"
 _FIELDS = {
     "rate": "trace_rate",
     "count": "trace_count",
     "triton,file": "trace_file",
     "triton,log-frequency": "log_frequency",
 }
-MODES = ("triton", OPENTELEMETRY)
+_MODES = ("triton", _OPENTELEMETRY)
 _COLLECTOR = {
     "url": "http://localhost:4318/v1/traces",
     "bsp_schedule_delay": "5000",
@@ -34,7 +34,7 @@ _COLLECTOR = {
 TRACE_LEVELS = {"OFF": "off", "TIMESTAMPS": "timestamps", "TENSORS": "tensors"}
 
 
-def settings_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _given_settings(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield names and values of the trace settings, without their level.
 
     Raises
@@ -53,7 +53,7 @@ def settings_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
                 "--trace-config option format is '<trace mode>,<setting>=<value>'. "
                 f"Got {text}"
             )
-        if (comma and mode not in MODES) or (name == "mode" and value not in MODES):
+        if (comma and mode not in _MODES) or (name == "mode" and value not in _MODES):
             raise CommandError(
                 f"invalid value for trace mode option: {mode or value}. Available "
                 'options are "triton" and "opentelemetry"'
@@ -64,10 +64,10 @@ def settings_of(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
 
 def unused_settings(given: argparse.Namespace) -> list[str]:
     """Return the names of the settings without effect here."""
-    names = list(dict.fromkeys(name for name, _ in settings_of(given)))
+    names = list(dict.fromkeys(name for name, _ in _given_settings(given)))
     used = {"mode"}
-    if trace_settings(given).get("trace_mode") == OPENTELEMETRY:
-        used |= {"rate", "count", f"{OPENTELEMETRY},url"}
+    if trace_settings(given).get("trace_mode") == _OPENTELEMETRY:
+        used |= {"rate", "count", f"{_OPENTELEMETRY},url"}
     return [name for name in names if name not in used]
 
 
@@ -75,8 +75,8 @@ def trace_settings(given: argparse.Namespace) -> dict[str, Any]:
     """Return the trace settings as clients read them."""
     found: dict[str, Any] = {"trace_level": _levels(given)}
     collector = dict(_COLLECTOR)
-    for name, value in settings_of(given):
-        setting = name.removeprefix(f"{OPENTELEMETRY},")
+    for name, value in _given_settings(given):
+        setting = name.removeprefix(f"{_OPENTELEMETRY},")
         if name == "mode":
             found["trace_mode"] = value
         elif setting != name and setting in collector:
@@ -85,13 +85,13 @@ def trace_settings(given: argparse.Namespace) -> dict[str, Any]:
             raise CommandError(
                 f"--trace-config={name}={value} is not supported; expected one of "
                 f"level, mode, {', '.join(_FIELDS)}, "
-                + ", ".join(f"{OPENTELEMETRY},{each}" for each in collector)
+                + ", ".join(f"{_OPENTELEMETRY},{each}" for each in collector)
             )
         elif name == "triton,file":
             found["trace_file"] = value
         else:
             found[_FIELDS[name]] = _number(value)
-    if found.get("trace_mode") == OPENTELEMETRY:
+    if found.get("trace_mode") == _OPENTELEMETRY:
         found["collector"] = tuple(collector.items())
     return found
 
@@ -102,7 +102,7 @@ def collector_arguments(given: argparse.Namespace) -> dict[str, Any]:
     Without a trace level nothing is sent, until a client sets one.
     """
     setting = TraceSetting(**trace_settings(given))
-    if setting.trace_mode != OPENTELEMETRY:
+    if setting.trace_mode != _OPENTELEMETRY:
         return {}
     if not setting.trace_rate:
         raise CommandError("--trace-config=rate=0 is not valid; expected 1 or more")

@@ -23,7 +23,7 @@ class MainThread:
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
         self._running = 0
-        """Number of cells that run, one inside the other, and of functions."""
+        """Number of running cells, one inside the other, and of calls in `taken`."""
 
     @property
     def has_loop(self) -> bool:
@@ -44,14 +44,14 @@ class MainThread:
             self._running += 1
 
     def end_cell(self, *_: object) -> None:
-        """Note that a cell has ended, which may have begun before the first note."""
+        """Note that a cell has ended; it may have begun before `watch_cells`."""
         if _is_main():
             self._running = max(0, self._running - 1)
 
     def submit(self, call: Callable[[], None]) -> None:
-        """Call a function on the main thread, which finds `is_free` to be true.
+        """Call a function on the main thread, between two cells.
 
-        While a cell runs it is called at once, and finds `is_free` to be false.
+        While a cell runs, or without a loop, it is called on this thread at once.
         """
         if not self.has_loop or self._running:
             call()
@@ -60,7 +60,7 @@ class MainThread:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Be as busy as with a cell: Ctrl-C raises KeyboardInterrupt."""
+        """Count as a running cell: Ctrl-C raises KeyboardInterrupt."""
         before = signal.getsignal(signal.SIGINT)
         self._running += 1
         try:
@@ -77,7 +77,7 @@ def _is_main() -> bool:
 
 
 def watch_cells(shell: Any, main: MainThread) -> Callable[[], None]:
-    """Notify a main thread of a shell's cells; return a function that ends it."""
+    """Notify a main thread of a shell's cells; return a function that ends this."""
     # Not "pre_execute": ipykernel 6 triggers it for messages of comms as well.
     notified = {"pre_run_cell": main.begin_cell, "post_run_cell": main.end_cell}
     for event, note in notified.items():

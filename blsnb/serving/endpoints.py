@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 HTTP, GRPC, METRICS = "HTTP", "gRPC", "metrics"
 _CLOSE_S = 5.0
-_OPENED = (GRPC, HTTP, METRICS)
+_OPENING_ORDER = (GRPC, HTTP, METRICS)
 _FORK_SUPPORT = "GRPC_ENABLE_FORK_SUPPORT"
 
 
@@ -56,6 +56,8 @@ class Endpoints:
         What web pages and other clients may do; None for the defaults.
     unix_sockets
         A folder for Unix sockets instead of ports; None for ports.
+    options
+        How the ports answer; None for Triton's defaults.
     """
 
     def __init__(
@@ -156,7 +158,7 @@ class Endpoints:
         """
         try:
             # HTTP reports readiness: gRPC must listen before.
-            for name in sorted(ports, key=_OPENED.index):
+            for name in sorted(ports, key=_OPENING_ORDER.index):
                 port = ports[name]
                 if port is None:
                     continue

@@ -1,4 +1,4 @@
-"""From recorded calls to a trace."""
+"""Traces made of recorded calls, and the time of day of their clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blsnb.trace.run_record import RunRecord
 from blsnb.trace.spans import Trace
 
 _ID = attrgetter("id")
-_CLOCK = ClockReading(time.monotonic_ns(), time.time_ns())
+_READING = ClockReading(time.monotonic_ns(), time.time_ns())
 """Offset between monotonic time and time of day. It is read once, so that saving a run
 twice writes the same file."""
 
@@ -27,7 +27,7 @@ twice writes the same file."""
 def clock_of(trace: Trace) -> ClockReading:
     """Return a reading that fits the times of a trace, after pauses before it."""
     paused_ns = CLOCK.paused_before_ns(trace.start_ns) if trace.spans else 0
-    return _CLOCK._replace(unix_ns=_CLOCK.unix_ns + paused_ns)
+    return _READING._replace(unix_ns=_READING.unix_ns + paused_ns)
 
 
 def known_clock(trace: Trace) -> ClockReading | None:

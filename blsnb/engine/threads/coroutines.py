@@ -126,10 +126,10 @@ def close(*coroutines: Closable) -> None:
 
 
 def contexts_of(task: asyncio.Task[Any]) -> list[Context]:
-    """Return the context of a task, and others that it refers to."""
+    """Return the context of a task; in Python 3.11 also others that it refers to."""
     if sys.version_info >= (3, 12):
         return [task.get_context()]
-    # A task of 3.11 does not tell its context.
+    # Without `get_context`.
     return [each for each in gc.get_referents(task) if isinstance(each, Context)]
 
 

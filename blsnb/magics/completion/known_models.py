@@ -1,7 +1,7 @@
-"""The names that completion offers, from models that are loaded already.
+"""The names of models, tensors and versions that completion offers.
 
-Completion runs at every key that asks for it: it lists folders and reads
-configurations in memory, and parses nothing.
+They are needed at each key that completes: folders are listed and configurations in
+memory read, and nothing is parsed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def all_tensor_names(direction: Direction) -> Iterator[str]:
 
 
 def versions(model: str) -> list[str]:
-    """Return the versions of a model that are loaded."""
+    """Return the loaded versions of a model."""
     server = default.started()
     if server is None:
         return []

@@ -46,7 +46,7 @@ def triton_json(traces: Iterable[Trace]) -> Iterator[str]:
 
 
 def _order(trace: Trace) -> Iterator[int]:
-    """Yield the rows in a server's order: the latest calls first."""
+    """Yield each row after its calls, later calls first, as a server does."""
     waiting = [(row, False) for row in trace.roots[::-1]]
     while waiting:
         row, is_left = waiting.pop()
