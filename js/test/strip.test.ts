@@ -9,8 +9,8 @@ import { Strip } from "../src/timeline/strip.ts";
 import type { Colours } from "../src/page/theme.ts";
 import { call, traceOf } from "./fixture.ts";
 
-/** Drag over the strip of a run, ten microseconds a pixel, of which 2 to 4 ms are shown. */
-function dragged(...to: number[]): [from: number, to: number] {
+/** Drag over the strip of a run, ten microseconds a pixel, of which 2 to 4 ms are shown, until an event. */
+function draggedUntil(end: string, ...to: number[]): [from: number, to: number] {
   const range = new TimeRange();
   range.grow(10_000 / 1.005);
   range.show(2000, 4000);
@@ -20,15 +20,24 @@ function dragged(...to: number[]): [from: number, to: number] {
   strip.paint(trace, new Plane(range, 100, 1000, 1200), {} as Colours);
   point(strip.element, "pointerdown", left + 100 + 500);
   for (const x of to) point(strip.element, "pointermove", left + 100 + x);
-  point(strip.element, "pointerup", left + 100 + to[to.length - 1]);
+  point(strip.element, end, left + 100 + to[to.length - 1]);
   point(strip.element, "pointermove", left + 100 + 900);
   return [Math.round(range.from), Math.round(range.to)];
 }
+
+const dragged = draggedUntil.bind(null, "pointerup");
 
 test("a drag of up to three pixels is a click, which moves the shown range to its time", () => {
   assert.deepEqual(dragged(500), [4000, 6000]);
   assert.deepEqual(dragged(503), [4000, 6000]);
   assert.deepEqual(dragged(497), [4000, 6000]);
+});
+
+test("a drag ends where the browser takes the pointer, or opens a menu, without a click", () => {
+  for (const end of ["pointercancel", "contextmenu"]) {
+    assert.deepEqual(draggedUntil(end, 503), [2000, 4000]);
+    assert.deepEqual(draggedUntil(end, 700), [5000, 7000]);
+  }
 });
 
 test("a longer drag shows the dragged range, in either direction", () => {

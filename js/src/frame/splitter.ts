@@ -1,6 +1,7 @@
 /** A border between panes that can be dragged, or moved with arrow keys. */
 
 import { h } from "../page/dom.ts";
+import { drag } from "../page/press.ts";
 
 const KEY_STEP = 16;
 
@@ -38,13 +39,9 @@ export function splitter(options: SplitterOptions): HTMLElement {
   element.addEventListener("focus", show);
   element.addEventListener("pointerdown", (start) => {
     const from = options.size();
-    element.setPointerCapture(start.pointerId);
-    const move = (event: PointerEvent): void =>
-      moveTo(from + (along(event) - along(start)) * (behind ? -1 : 1));
-    const end = (): void => element.removeEventListener("pointermove", move);
-    element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", end, { once: true });
-    element.addEventListener("pointercancel", end, { once: true });
+    drag(element, start, (event) =>
+      moveTo(from + (along(event) - along(start)) * (behind ? -1 : 1)),
+    );
   });
   element.addEventListener("keydown", (event) => {
     const [less, more] = axis === "x" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];

@@ -1,6 +1,7 @@
 /** The part of the call graph in its pane: fitted, zoomed or dragged. */
 
 import { h, svg } from "../page/dom.ts";
+import { drag } from "../page/press.ts";
 
 /** Scale below which only names are shown, and larger. */
 const FAR = 0.62;
@@ -50,13 +51,9 @@ export class Viewport {
   #drag(start: PointerEvent): void {
     if ((start.target as Element).closest("[role=button]")) return;
     const { x, y } = this.#at;
-    this.svg.setPointerCapture(start.pointerId);
-    const move = (event: PointerEvent): void =>
-      this.#show(this.#scale, x + event.clientX - start.clientX, y + event.clientY - start.clientY);
-    const end = (): void => this.svg.removeEventListener("pointermove", move);
-    this.svg.addEventListener("pointermove", move);
-    this.svg.addEventListener("pointerup", end, { once: true });
-    this.svg.addEventListener("pointercancel", end, { once: true });
+    drag(this.svg, start, (event) =>
+      this.#show(this.#scale, x + event.clientX - start.clientX, y + event.clientY - start.clientY),
+    );
   }
 
   /** Zoom around a position of the pane. */

@@ -1,7 +1,7 @@
-/** What is pressed in an element: what is replaced meanwhile gets no click; a double click and a held key are one. */
+/** What is pressed: drags; what is replaced meanwhile gets no click; a double click and a held key are one. */
 
 /** A menu that opens may swallow the release. */
-const ENDS = ["pointerup", "pointercancel", "contextmenu"];
+const ENDS = ["pointerup", "pointercancel", "contextmenu"] as const;
 /** Keys that press a button, or switch and leave something. */
 const ONCE = ["Enter", "Escape", "/", "?", "c"];
 
@@ -24,6 +24,23 @@ export function pressedIn(element: HTMLElement, released: () => void): () => boo
     for (const end of ENDS) document.addEventListener(end, release, true);
   });
   return () => isHeld;
+}
+
+/** Follow a pointer from its press on an element to its release, which may be swallowed. */
+export function drag(
+  element: Element & GlobalEventHandlers,
+  start: PointerEvent,
+  moved: (event: PointerEvent) => void,
+  released?: (event: MouseEvent) => void,
+): void {
+  const end = (event: MouseEvent): void => {
+    element.removeEventListener("pointermove", moved);
+    for (const each of ENDS) element.removeEventListener(each, end);
+    if (event.type === "pointerup") released?.(event);
+  };
+  element.setPointerCapture(start.pointerId);
+  element.addEventListener("pointermove", moved);
+  for (const each of ENDS) element.addEventListener(each, end);
 }
 
 /** Let a double click, and a key that is held, press a button of an element once. */

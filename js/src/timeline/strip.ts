@@ -4,6 +4,7 @@ import { perPixel, type Steps } from "../trace/concurrency.ts";
 import { context, h } from "../page/dom.ts";
 import { count, counted } from "../page/format.ts";
 import type { Plane } from "./plane.ts";
+import { drag } from "../page/press.ts";
 import { ticks, timeText, type TimeRange } from "./range.ts";
 import type { Colours } from "../page/theme.ts";
 import type { Trace } from "../trace/trace.ts";
@@ -100,21 +101,18 @@ export class Strip {
   /** Zoom to a dragged range; a click moves to a time. */
   #brush(start: PointerEvent): void {
     const from = this.#time(start);
-    this.element.setPointerCapture(start.pointerId);
     const move = (event: PointerEvent): void => {
       if (Math.abs(event.clientX - start.clientX) <= CLICK) return;
       const to = this.#time(event);
       this.#range.show(Math.min(from, to), Math.max(from, to));
       this.#changed();
     };
-    const end = (event: PointerEvent): void => {
-      this.element.removeEventListener("pointermove", move);
+    const released = (event: MouseEvent): void => {
       if (Math.abs(event.clientX - start.clientX) > CLICK || this.#range.isWhole) return;
       this.#range.pan(from - (this.#range.from + this.#range.to) / 2);
       this.#changed();
     };
-    this.element.addEventListener("pointermove", move);
-    this.element.addEventListener("pointerup", end, { once: true });
+    drag(this.element, start, move, released);
   }
 
   #time(event: PointerEvent): number {
