@@ -1,7 +1,7 @@
 /** The entry: a live widget for anywidget, and `mount` for a finished run's document. */
 
 import { Frame } from "./frame/frame.ts";
-import { CONNECTED, weakly } from "./kernel/connections.ts";
+import { CONNECTED, listenWeakly } from "./kernel/connections.ts";
 import { Kernel } from "./kernel/kernel.ts";
 import { Live } from "./live/live.ts";
 import { LiveView, modelsOf, selectedIn } from "./live/liveview.ts";
@@ -133,7 +133,7 @@ function kernelOf({ header }: Store): Kernel | null {
  * A document is not notified when its output is removed, so the page must not keep its frame alive.
  */
 function connectLater(frame: Frame, store: Store): () => void {
-  return weakly(frame, [REGISTERED, CONNECTED], (frame) => {
+  return listenWeakly(frame, [REGISTERED, CONNECTED], (frame) => {
     const known = store.baseline ? undefined : registry().get(store.header.run.id);
     if (!frame.kernel) frame.connect(kernelOf(store), known && selectedIn(known.model));
   });

@@ -746,11 +746,12 @@ function emptyCalls(length) {
 
 // src/trace/modelgraph.ts
 var OTHERS = 65535;
-function modelGraph(trace, limit = 60, kept = 40) {
+var [MAX_BOXES, KEPT] = [60, 40];
+function modelGraph(trace) {
   const nodes = nodesOf(trace);
   const edges = edgesOf(trace);
   addFolded(trace, nodes, edges);
-  return nodes.length <= limit ? { nodes, edges } : gather(nodes, edges, kept);
+  return nodes.length <= MAX_BOXES ? { nodes, edges } : gather(nodes, edges);
 }
 function nodesOf(trace) {
   const nodes = [];
@@ -817,8 +818,8 @@ function edgesOf(trace) {
 function emptyEdge(from, to, first) {
   return { from, to, count: 0, async: 0, streams: 0, responses: 0, errors: 0, first };
 }
-function gather(nodes, edges, kept) {
-  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
+function gather(nodes, edges) {
+  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, KEPT);
   const ids = new Set(large.map((node) => node.id));
   const rest = nodes.filter((node) => !ids.has(node.id));
   const box = {
@@ -1729,6 +1730,7 @@ function distinctNames({ models }) {
 var Trace = class {
   header;
   calls;
+  /** Number of calls. */
   n;
   /** Keys of the models, the same in every message and document of a run. */
   modelKeys;
@@ -1738,6 +1740,7 @@ var Trace = class {
   duration;
   /** Time of each call that is not covered by child calls. */
   own;
+  /** Number of failed calls. */
   errors;
   /** End of the last call. */
   wall;
@@ -1822,7 +1825,6 @@ var Trace = class {
       this.#failed.set(calls, known = calls.filter((call) => this.has(call, Flag.ERROR)));
     return known;
   }
-  /** Return the duration of a phase, NaN if it was not recorded. */
   /** Return the first failed call after another one, from the start after the last; -1 for none. */
   nextFailed(call) {
     for (let k = 1; k <= this.n; k++) {
@@ -1831,6 +1833,7 @@ var Trace = class {
     }
     return -1;
   }
+  /** Return the duration of a phase, NaN if it was not recorded. */
   phase(call, phase) {
     return this.calls[phase][call];
   }
@@ -2222,7 +2225,7 @@ function connections() {
   const page = globalThis;
   return page[/* @__PURE__ */ Symbol.for("blsnb-connections")] ??= /* @__PURE__ */ new Set();
 }
-function weakly(target, events, changed) {
+function listenWeakly(target, events, changed) {
   const held2 = new WeakRef(target);
   const notify = () => {
     const target2 = held2.deref();
@@ -2456,7 +2459,7 @@ var DebugPart = class {
   #stop;
   constructor(session) {
     this.#session = session;
-    this.#stop = weakly(this, [CONNECTED, DISCONNECTED], (part) => part.#draw());
+    this.#stop = listenWeakly(this, [CONNECTED, DISCONNECTED], (part) => part.#draw());
   }
   /** Return the button of a call that a model's code has served; it appears with the kernel that has the run. */
   show(call) {
@@ -3767,7 +3770,7 @@ function uncounted(counts) {
 // src/inspector/flamegraph.ts
 var ROW = 18;
 var MIN_SHARE2 = 4e-3;
-var MAX_BOXES = 1e3;
+var MAX_BOXES2 = 1e3;
 var FlameGraph = class {
   element = h("div", { class: "flame code", role: "tree", "aria-label": "Flame graph" });
   #session;
@@ -3806,7 +3809,7 @@ var FlameGraph = class {
   }
   /** Draw a box and what is below it, while it is wide enough. */
   #place(box, left, width) {
-    if (this.#drawn.size >= MAX_BOXES) return;
+    if (this.#drawn.size >= MAX_BOXES2) return;
     this.#add(box, left, width);
     let from = left;
     for (const each of box.below) {
@@ -4131,7 +4134,7 @@ var Inspector = class {
     this.#tensors = new TensorList(session);
     this.#profile = new ProfilePart(session);
     this.#debug = new DebugPart(session);
-    this.#stop = weakly(this, [CONNECTED], (inspector) => inspector.reach());
+    this.#stop = listenWeakly(this, [CONNECTED], (inspector) => inspector.reach());
   }
   /** Show the selection; elements stay if no fact has changed. */
   draw() {
@@ -6797,7 +6800,7 @@ function kernelOf({ header }) {
   return models().length ? new Kernel(models) : null;
 }
 function connectLater(frame, store) {
-  return weakly(frame, [REGISTERED, CONNECTED], (frame2) => {
+  return listenWeakly(frame, [REGISTERED, CONNECTED], (frame2) => {
     const known = store.baseline ? void 0 : registry().get(store.header.run.id);
     if (!frame2.kernel) frame2.connect(kernelOf(store), known && selectedIn(known.model));
   });

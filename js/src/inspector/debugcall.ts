@@ -1,6 +1,6 @@
 /** The inspector's button that executes a call again, and stops in its `execute` in the debugger. */
 
-import { CONNECTED, DISCONNECTED, weakly } from "../kernel/connections.ts";
+import { CONNECTED, DISCONNECTED, listenWeakly } from "../kernel/connections.ts";
 import { h, setText } from "../page/dom.ts";
 import { messageOf } from "../page/format.ts";
 import { QueryError } from "../kernel/kernel.ts";
@@ -28,7 +28,7 @@ export class DebugPart {
 
   constructor(session: Session) {
     this.#session = session;
-    this.#stop = weakly(this, [CONNECTED, DISCONNECTED], (part) => part.#draw());
+    this.#stop = listenWeakly(this, [CONNECTED, DISCONNECTED], (part) => part.#draw());
   }
 
   /** Return the button of a call that a model's code has served; it appears with the kernel that has the run. */

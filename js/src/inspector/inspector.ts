@@ -1,7 +1,7 @@
 /** The inspector: the facts about the selected call, model, fold or missing calls. */
 
 import { missingCalls } from "./inspectbaseline.ts";
-import { CONNECTED, weakly } from "../kernel/connections.ts";
+import { CONNECTED, listenWeakly } from "../kernel/connections.ts";
 import { DebugPart } from "./debugcall.ts";
 import { h } from "../page/dom.ts";
 import { droppedCall } from "../facts/dropped.ts";
@@ -37,7 +37,7 @@ export class Inspector {
     this.#tensors = new TensorList(session);
     this.#profile = new ProfilePart(session);
     this.#debug = new DebugPart(session);
-    this.#stop = weakly(this, [CONNECTED], (inspector) => inspector.reach());
+    this.#stop = listenWeakly(this, [CONNECTED], (inspector) => inspector.reach());
   }
 
   /** Show the selection; elements stay if no fact has changed. */

@@ -23,8 +23,8 @@ export function disconnect(model: WidgetModel): void {
   if (connections().delete(model)) globalThis.dispatchEvent(new Event(DISCONNECTED));
 }
 
-/** Call back for an object at events of the page, until it is no longer in use: its page does not notify it. */
-export function weakly<T extends object>(
+/** Call a function with an object at events of the page, until the object is collected or the result called. */
+export function listenWeakly<T extends object>(
   target: T,
   events: readonly string[],
   changed: (target: T) => void,

@@ -32,6 +32,7 @@ export interface ModelEdge {
   streams: number;
   responses: number;
   errors: number;
+  /** Start of its first call. */
   first: number;
 }
 
@@ -43,12 +44,15 @@ export interface ModelGraph {
 /** Id of the box of all models without a box of their own. */
 export const OTHERS = 0xffff;
 
-/** Return boxes and edges; of more than `limit` models the smallest ones share a box. */
-export function modelGraph(trace: Trace, limit = 60, kept = 40): ModelGraph {
+/** Maximum number of boxes without a shared one, and number of boxes beside it. */
+const [MAX_BOXES, KEPT] = [60, 40];
+
+/** Return boxes and edges; of too many models those with least own time share a box. */
+export function modelGraph(trace: Trace): ModelGraph {
   const nodes = nodesOf(trace);
   const edges = edgesOf(trace);
   addFolded(trace, nodes, edges);
-  return nodes.length <= limit ? { nodes, edges } : gather(nodes, edges, kept);
+  return nodes.length <= MAX_BOXES ? { nodes, edges } : gather(nodes, edges);
 }
 
 function nodesOf(trace: Trace): ModelNode[] {
@@ -125,8 +129,8 @@ function emptyEdge(from: number, to: number, first: number): ModelEdge {
 }
 
 /** Keep the largest boxes by own time, and join all others in one. */
-function gather(nodes: ModelNode[], edges: ModelEdge[], kept: number): ModelGraph {
-  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, kept);
+function gather(nodes: ModelNode[], edges: ModelEdge[]): ModelGraph {
+  const large = [...nodes].sort((a, b) => b.own - a.own).slice(0, KEPT);
   const ids = new Set(large.map((node) => node.id));
   const rest = nodes.filter((node) => !ids.has(node.id));
   const box: ModelNode = {

@@ -13,6 +13,7 @@ import { Flag, PHASES, rowOf, type Calls, type Phase } from "./wire.ts";
 export class Trace {
   readonly header: Header;
   readonly calls: Calls;
+  /** Number of calls. */
   readonly n: number;
   /** Keys of the models, the same in every message and document of a run. */
   readonly modelKeys: readonly string[];
@@ -22,6 +23,7 @@ export class Trace {
   readonly duration: Float64Array;
   /** Time of each call that is not covered by child calls. */
   readonly own: Float64Array;
+  /** Number of failed calls. */
   readonly errors: number;
   /** End of the last call. */
   readonly wall: number;
@@ -117,7 +119,6 @@ export class Trace {
     return known;
   }
 
-  /** Return the duration of a phase, NaN if it was not recorded. */
   /** Return the first failed call after another one, from the start after the last; -1 for none. */
   nextFailed(call: number): number {
     for (let k = 1; k <= this.n; k++) {
@@ -127,6 +128,7 @@ export class Trace {
     return -1;
   }
 
+  /** Return the duration of a phase, NaN if it was not recorded. */
   phase(call: number, phase: Phase): number {
     return this.calls[phase][call];
   }

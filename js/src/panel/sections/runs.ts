@@ -7,7 +7,7 @@ import type { Act } from "./models.ts";
 import { RowList } from "./rowlist.ts";
 
 export interface RunRow {
-  /** Page id. */
+  /** Its id in a page, which may show runs of several kernels. */
   run: string;
   id: string;
   model: string;
