@@ -21,7 +21,7 @@ from blsnb.pb_utils.sender import FINAL
 
 
 class BackendModelInstance(ModelInstance):
-    """One instance of a model without Python code, so that it makes no BLS calls.
+    """One instance of a model without Python code, which makes no BLS calls.
 
     The pool, the schedulers and the executor use it like a Python model's instance.
 
@@ -37,7 +37,7 @@ class BackendModelInstance(ModelInstance):
         Creates the backend's instance.
     decoupled
         Whether a request may have any number of responses.
-    around
+    reshapes
         Converts to the shapes that clients see, if the backend works with those; else
         None.
     load_root
@@ -52,13 +52,13 @@ class BackendModelInstance(ModelInstance):
         release: Release,
         make: Callable[[], BackendInstance],
         decoupled: bool,
-        around: Reshapes | None,
+        reshapes: Reshapes | None,
         load_root: RootRequest | None,
     ) -> None:
         super().__init__(name, model_file, bind, release, load_root=load_root)
         self._make = make
         self._decoupled = decoupled
-        self._around = around
+        self._reshapes = reshapes
         # No user code is bound to the thread of `initialize`.
         self.notes.thread_noted = True
 
@@ -84,19 +84,19 @@ class BackendModelInstance(ModelInstance):
 
     def _initialize(self, args: dict[str, str]) -> None:
         self.notes.thread_id = threading.get_ident()
-        self.model = _BackendModel(self._make(), self._decoupled, self._around)
+        self.model = _BackendModel(self._make(), self._decoupled, self._reshapes)
 
 
 class _BackendModel:
     """A backend's instance with the methods of a Python model."""
 
     def __init__(
-        self, work: BackendInstance, decoupled: bool, around: Reshapes | None
+        self, backend: BackendInstance, decoupled: bool, reshapes: Reshapes | None
     ) -> None:
-        self._work = work
+        self._backend = backend
         self._decoupled = decoupled
-        self._around = around
-        self.finalize = work.finalize
+        self._reshapes = reshapes
+        self.finalize = backend.finalize
 
     def execute(
         self, requests: list[InferenceRequest]
@@ -106,7 +106,7 @@ class _BackendModel:
         messages = list(map(self._message, requests))
         answers: Responses
         try:
-            answers = _execute(self._work, messages)
+            answers = _execute(self._backend, messages)
         except BackendError as error:
             answers = [[_failed(error)] for _ in messages]
         if self._decoupled:
@@ -125,13 +125,13 @@ class _BackendModel:
 
     def _message(self, request: InferenceRequest) -> RequestMessage:
         message = message_of(request)
-        if self._around is not None:
-            message.inputs = self._around.to_model(message.inputs)
+        if self._reshapes is not None:
+            message.inputs = self._reshapes.to_model(message.inputs)
         return message
 
     def _response(self, message: ResponseMessage) -> InferenceResponse:
-        if self._around is not None:
-            message.outputs = self._around.to_client(message.outputs)
+        if self._reshapes is not None:
+            message.outputs = self._reshapes.to_client(message.outputs)
         return receive_response(InferenceResponse, message)
 
     def _send(
@@ -155,10 +155,10 @@ class _BackendModel:
 
 
 @boundary
-def _execute(work: BackendInstance, messages: list[RequestMessage]) -> Responses:
+def _execute(backend: BackendInstance, messages: list[RequestMessage]) -> Responses:
     """Execute the requests; Ctrl-C may interrupt this like a model."""
     __tracebackhide__ = True
-    return work.execute(messages)
+    return backend.execute(messages)
 
 
 @boundary
