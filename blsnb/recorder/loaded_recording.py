@@ -10,7 +10,7 @@ from blsnb.arguments import bytes_of, path_of
 from blsnb.errors import TraceFileError
 from blsnb.recorder.recording import Recording, wall_start_ns
 from blsnb.results.run import ImportedRun, Run
-from blsnb.trace.excerpt import parts_of
+from blsnb.trace.excerpt import client_requests
 from blsnb.trace.files import run_file
 from blsnb.trace.spans import Span, Trace
 
@@ -70,7 +70,7 @@ def load_recording(path: str | Path, *, limit_bytes: int | None = None) -> Recor
 
 def _runs(traces: Iterable[Trace]) -> Iterator[Run]:
     for trace in traces:
-        for part in parts_of(trace):
+        for part in client_requests(trace):
             root = part.spans[0]
             run_id = f"{trace.run_id}-{root.id}"
             yield ImportedRun(dataclasses.replace(part, run_id=run_id))

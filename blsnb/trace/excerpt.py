@@ -47,22 +47,22 @@ def shortened(trace: Trace, most: int | None = None) -> Trace:
     if len(trace.spans) <= most:
         return trace
     rows = _staying(trace, most)
-    number = {row: place for place, row in enumerate(rows)} | {-1: -1}
-    gone = [row for row in range(len(trace.spans)) if row not in number]
+    index = {row: at for at, row in enumerate(rows)} | {-1: -1}
+    gone = [row for row in range(len(trace.spans)) if row not in index]
     callers = trace.column("parent")
     # Other callers have kept all their calls.
     shortened_callers = {callers[row] for row in gone} | {gap[0] for gap in trace.gaps}
-    names = first_of_name(trace.models)
+    models = first_of_name(trace.models)
     gaps = [
         gap
-        for row in shortened_callers & number.keys()
-        for gap in _gaps(trace, row, number, names)
+        for row in shortened_callers & index.keys()
+        for gap in _gaps(trace, row, index, models)
     ]
     columns: dict[str, list[Any]] = {
         name: list(map(trace.column(name).__getitem__, rows)) for name in Span.__slots__
     }
     columns["index"] = list(range(len(rows)))
-    columns["parent"] = [number[caller] for caller in columns["parent"]]
+    columns["parent"] = [index[caller] for caller in columns["parent"]]
     spans = LazyRows(Span, columns)
     return dataclasses.replace(
         trace, spans=spans, folded=_counted(trace, gone), gaps=tuple(sorted(gaps))
@@ -95,12 +95,12 @@ def _moved(span: Span, index: int, parent: int) -> Span:
 
 
 def _gaps(
-    trace: Trace, caller: int, place: Mapping[int, int], models: Mapping[Name, int]
+    trace: Trace, caller: int, index: Mapping[int, int], models: Mapping[Name, int]
 ) -> Iterator[Gap]:
     for name, (rows, total) in trace.calls_by(caller).items():
-        staying = [number for number, row in rows.items() if row in place]
+        staying = [number for number, row in rows.items() if row in index]
         for after, calls in between(staying, total):
-            yield Gap(place[caller], models[name], after, calls)
+            yield Gap(index[caller], models[name], after, calls)
 
 
 def _staying(trace: Trace, most: int) -> list[int]:
@@ -181,7 +181,7 @@ def part_of(trace: Trace, row: int) -> Trace:
     )
 
 
-def parts_of(trace: Trace) -> Iterator[Trace]:
+def client_requests(trace: Trace) -> Iterator[Trace]:
     """Yield each client request with all calls below it, as traces of their own."""
     families: dict[int, list[Span]] = {}
     roots: list[int] = []

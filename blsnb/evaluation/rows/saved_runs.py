@@ -14,7 +14,7 @@ from blsnb.results.loaded_run import load_run
 from blsnb.results.response import Response
 from blsnb.results.run import ImportedRun, Run
 from blsnb.trace.dropped import missing_values
-from blsnb.trace.excerpt import parts_of
+from blsnb.trace.excerpt import client_requests
 from blsnb.trace.spans import Span
 
 LABELS = frozenset(("recorded", "recorded_error", "request_id", "correlation_id"))
@@ -147,7 +147,7 @@ def _runs(path: Path) -> Iterator[Run]:
     if len(run.trace.roots) == 1 and not _is_unattributed(run.trace.spans[0]):
         yield run
         return
-    parts = [part for part in parts_of(run.trace) if part.spans]
+    parts = client_requests(run.trace)
     known = [part for part in parts if not _is_unattributed(part.spans[0])]
     for part in sorted(known, key=lambda each: each.start_ns):
         yield ImportedRun(part)
