@@ -137,7 +137,7 @@ class Export:
     def _write_all(
         self, directories: Sequence[ModelDirectory], done: list[str]
     ) -> Manifest:
-        """Write models and texts; add the names of complete models to ``done``."""
+        """Write models and own files; add the names of complete models to ``done``."""
         manifest = Manifest.read(self._target)
         if not self._force:
             self._refuse_foreign(manifest, directories)
@@ -145,7 +145,7 @@ class Export:
             for directory in directories:
                 self._write_model(manifest, directory)
                 done.append(directory.name)
-            self._write_texts(manifest)
+            self._write_own_files(manifest)
         finally:
             Manifest.settle(self._target)
         return manifest
@@ -156,7 +156,7 @@ class Export:
         foreign: list[str] = []
         for directory in directories:
             foreign += self._foreign_files(manifest, directory)
-        for name in (README, REQUIREMENTS, *self._deployed(gpu=False)):
+        for name in (README, REQUIREMENTS, *self._deployment_files(gpu=False)):
             there = os.path.lexists(self._target / name)
             if there and not manifest.is_ours(self._target, name):
                 foreign.append(name)
@@ -199,8 +199,8 @@ class Export:
         manifest.replace(name, by_path(written))
         manifest.save(self._target)
 
-    def _write_texts(self, manifest: Manifest) -> None:
-        """Write the texts on the models of this export and of earlier ones."""
+    def _write_own_files(self, manifest: Manifest) -> None:
+        """Write the export's own files; they describe models of earlier ones, too."""
         known = sorted(manifest.models())
         folders = [self._target / name for name in known]
         folders = [folder for folder in folders if folder.is_dir()]
@@ -208,21 +208,21 @@ class Export:
         readme = readme_text(folders, self._release)
         if self._deployment is not None:
             readme += self._deployment.readme(gpu=gpu)
-        texts = {
+        files = {
             REQUIREMENTS: requirements_text(folders),
             README: readme,
-            **self._deployed(gpu=gpu),
+            **self._deployment_files(gpu=gpu),
         }
-        for name, text in texts.items():
-            self._write_text(manifest, name, text.encode("utf-8"))
+        for name, text in files.items():
+            self._write_own_file(manifest, name, text.encode("utf-8"))
         manifest.save(self._target)
 
-    def _deployed(self, *, gpu: bool) -> Mapping[str, str]:
+    def _deployment_files(self, *, gpu: bool) -> Mapping[str, str]:
         if self._deployment is None:
             return {}
         return self._deployment.texts(self._release, gpu=gpu)
 
-    def _write_text(self, manifest: Manifest, name: str, content: bytes) -> None:
+    def _write_own_file(self, manifest: Manifest, name: str, content: bytes) -> None:
         written = {name: hashlib.sha256(content).hexdigest()}
         manifest.expect(written)
         manifest.save(self._target)
