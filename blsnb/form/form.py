@@ -109,7 +109,7 @@ class Form:
         self._show = show
 
     def run_with(self, call: Callable[[Callable[[], None]], None]) -> None:
-        """Call the request of the button with a function, which may use a thread."""
+        """Let a function call the request of *Run*, perhaps on a thread."""
         self._call = call
 
     def code(self) -> str | None:

@@ -1,4 +1,4 @@
-"""How much work is done at once: fitted to a measured closed loop."""
+"""How many processors do work at once: fitted to a measured closed loop."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ _SIMULATED = 1_000
 """Number of requests of a simulated closed loop."""
 _HALVINGS = 10
 _BEGINS = 8
-"""Number of simulations of a closed loop whose clients begin at other times; those of
-the last one begin together.
-"""
-_LEAST = 0.1
-"""Minimum number of processors."""
+"""Number of simulations of a closed loop; its clients begin together in the last one,
+and at times of their own in the others."""
+_MIN_CORES = 0.1
 
 
 class Loop(NamedTuple):
@@ -75,11 +73,11 @@ def fitted(
         model_name, world, models, cores, mix=mix, rate_limits=rate_limits
     )
     crowded = max(loops, key=lambda loop: loop.clients)
-    if _simulated(whole, crowded).rate > crowded.rate:
-        low, high = _LEAST, cores
+    if _answers(whole, crowded).rate > crowded.rate:
+        low, high = _MIN_CORES, cores
         for _ in range(_HALVINGS):
             cores = (low + high) / 2
-            if _simulated(replace(whole, cores=cores), crowded).rate > crowded.rate:
+            if _answers(replace(whole, cores=cores), crowded).rate > crowded.rate:
                 high = cores
             else:
                 low = cores
@@ -88,7 +86,7 @@ def fitted(
     return replace(found, reproductions=again)
 
 
-def _simulated(calibration: Calibration, loop: Loop, seed: int = 0) -> Simulated:
+def _answers(calibration: Calibration, loop: Loop, seed: int = 0) -> Simulated:
     found = calibration.closed if loop.clients else calibration
     return simulated(found, loop, seed)[0]
 
@@ -129,7 +127,7 @@ def reproduction(calibration: Calibration, loop: Loop) -> Reproduction:
     stay together, or in turns, as they began. The one nearest to the measured counts.
     """
     seeds = range(_BEGINS if loop.clients > 1 else 1)
-    again = [_simulated(calibration, loop, each) for each in seeds]
+    again = [_answers(calibration, loop, each) for each in seeds]
     medians_us = [each.percentile_us(50) for each in again]
     errors = [abs(each - loop.p50_us) for each in medians_us]
     nearest = int(np.argmin(errors))

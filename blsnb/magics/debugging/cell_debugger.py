@@ -142,7 +142,7 @@ class CellDebugger:
         except BaseException as error:
             # Ctrl-C. The other threads stopped with this one, and continue with it.
             stop.end()
-            # It meets a model again; the debugger would print it with our frames.
+            # The model gets `Unwind` again; the debugger would print our frames of it.
             if not isinstance(error, Unwind):
                 raise
         finally:
