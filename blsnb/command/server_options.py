@@ -110,9 +110,10 @@ def add_server_options(parser: Parser) -> None:
     add("--model-config-name", default="", metavar="NAME")
     add("--repository-poll-secs", type=int, default=15, metavar="SECONDS")
     add("--exit-timeout-secs", type=int, default=30, metavar="SECONDS")
-    add("--rate-limit", choices=("off", "execution_count"), default="off")
+    limits = ("off", "execution_count")
+    add("--rate-limit", type=str.lower, choices=limits, default="off")
     add("--response-cache-byte-size", type=int, default=0, metavar="BYTES")
-    add("--trace-level", action="append", default=[], choices=tuple(TRACE_LEVELS))
+    add("--trace-level", action="append", default=[], metavar=TRACE_LEVELS)
     add("--id", default="triton", metavar="NAME")
     for name in ("http", "grpc"):
         add(f"--{name}-header-forward-pattern", default="", metavar="REGEX")
@@ -210,19 +211,23 @@ def server_arguments(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _resources(texts: list[str]) -> dict[str, Any]:
+    """Return units of each resource by device; by None those of any other device.
+
+    References
+    ----------
+    core: src/tritonserver.cc, TritonServerOptions::AddRateLimiterResource
+    """
     found: dict[str, Any] = {}
     for text in texts:
         name, *numbers = text.split(":")
-        if not numbers or not all(number.isdecimal() for number in numbers):
+        if len(numbers) not in (1, 2) or not all(map(str.isdecimal, numbers)):
             raise CommandError(
                 f"--rate-limit-resource option format is '<resource_name>:<count>:"
                 f"<device>' or '<resource_name>:<count>'. Got {text}"
             )
-        count, *device = map(int, numbers)
-        if device:
-            found.setdefault(name, {})[device[0]] = count
-        else:
-            found[name] = count
+        count, device = int(numbers[0]), int(numbers[1]) if numbers[1:] else None
+        by_device = found.setdefault(name, {})
+        by_device[device] = min(count, by_device.get(device, count))
     return found
 
 

@@ -31,7 +31,13 @@ _COLLECTOR = {
     "bsp_max_queue_size": "2048",
 }
 """The settings of mode opentelemetry, with Triton's defaults."""
-TRACE_LEVELS = {"OFF": "off", "TIMESTAMPS": "timestamps", "TENSORS": "tensors"}
+TRACE_LEVELS = "{OFF,TIMESTAMPS,TENSORS}"
+"""The levels in the help."""
+_LEVELS = {
+    **dict.fromkeys(("off", "false"), "OFF"),
+    **dict.fromkeys(("timestamps", "true", "on", "min", "max"), "TIMESTAMPS"),
+    "tensors": "TENSORS",
+}
 
 
 def _given_settings(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
@@ -47,6 +53,7 @@ def _given_settings(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
             yield name, value
     for text in given.trace_config:
         name, _, value = text.partition("=")
+        value = value.lower() if name == "mode" else value
         mode, comma, _ = name.rpartition(",")
         if not (name and value):
             raise CommandError(
@@ -121,25 +128,29 @@ def _number(text: str) -> int:
 
 
 def _levels(given: argparse.Namespace) -> tuple[str, ...]:
-    levels = list(given.trace_level)
-    for text in given.trace_config:
-        name, _, value = text.partition("=")
-        if name == "level":
-            levels.append(value.upper())
-    for level in levels:
-        if level not in TRACE_LEVELS:
-            raise CommandError(f"invalid value for trace level option: {level.lower()}")
-    return tuple(level for level in levels if level != "OFF")
+    """Return the levels, the most detailed one last; none if any option is OFF.
+
+    References
+    ----------
+    server: src/command_line_parser.cc, ParseTraceLevelOption, PostProcessTraceArgs
+    """
+    found = set()
+    for text in _level_texts(given):
+        if text.lower() not in _LEVELS:
+            raise CommandError(f"invalid value for trace level option: {text.lower()}")
+        found.add(_LEVELS[text.lower()])
+    levels = ("TIMESTAMPS", "TENSORS")
+    return () if "OFF" in found else tuple(each for each in levels if each in found)
+
+
+def _level_texts(given: argparse.Namespace) -> list[str]:
+    settings = (text.partition("=") for text in given.trace_config)
+    levels = [value for name, _, value in settings if name == "level"]
+    return [*given.trace_level, *levels]
 
 
 def trace_level(given: argparse.Namespace) -> dict[str, str]:
-    """Return the level of the recorder: the most detailed one of those given."""
-    is_configured = any(text.startswith("level=") for text in given.trace_config)
-    if not (is_configured or given.trace_level):
+    """Return the level of the recorder, if given: the most detailed one of several."""
+    if not _level_texts(given):
         return {}
-    levels = _levels(given)
-    return {
-        "trace_level": TRACE_LEVELS[
-            max(levels, default="OFF", key=list(TRACE_LEVELS).index)
-        ]
-    }
+    return {"trace_level": ("OFF", *_levels(given))[-1].lower()}
