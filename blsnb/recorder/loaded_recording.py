@@ -12,7 +12,7 @@ from blsnb.recorder.recording import Recording, wall_start_ns
 from blsnb.results.run import ImportedRun, Run
 from blsnb.trace.excerpt import client_requests
 from blsnb.trace.files import run_file
-from blsnb.trace.spans import Span, Trace
+from blsnb.trace.spans import Trace
 
 _REDACTIONS = {
     "redact_tensors": "values of tensors",
@@ -62,8 +62,8 @@ def load_recording(path: str | Path, *, limit_bytes: int | None = None) -> Recor
     traces = [run_file.read_run(file, limit_bytes).trace for file in files]
     runs = sorted(_runs(traces), key=wall_start_ns)
     return Recording(
-        [run for run in runs if not _is_unattributed(run.trace.spans[0])],
-        [run for run in runs if _is_unattributed(run.trace.spans[0])],
+        [run for run in runs if not run.trace.is_unattributed],
+        [run for run in runs if run.trace.is_unattributed],
         dict.fromkeys(remark for trace in traces for remark in _remarks(trace)),
     )
 
@@ -74,10 +74,6 @@ def _runs(traces: Iterable[Trace]) -> Iterator[Run]:
             root = part.spans[0]
             run_id = f"{trace.run_id}-{root.id}"
             yield ImportedRun(dataclasses.replace(part, run_id=run_id))
-
-
-def _is_unattributed(span: Span) -> bool:
-    return isinstance(span.origin, dict) and bool(span.origin.get("bls"))
 
 
 def _remarks(trace: Trace) -> Iterator[str]:

@@ -265,6 +265,12 @@ class Trace:
         return max(self.column("request_end_ns"), default=0)
 
     @property
+    def is_unattributed(self) -> bool:
+        """Whether its request is a recorded BLS call of an unknown request."""
+        origin = self.spans[0].origin
+        return isinstance(origin, dict) and bool(origin.get("bls"))
+
+    @property
     def is_simulated(self) -> bool:
         """Whether its calls were simulated and never executed."""
         return any(model.kind == SIMULATED for model in self.models)

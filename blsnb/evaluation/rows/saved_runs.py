@@ -144,18 +144,12 @@ def _kept(response: Response) -> dict[str, Any]:
 def _runs(path: Path) -> Iterator[Run]:
     """Yield the runs of a file in the order of their starts."""
     run = load_run(path)
-    if len(run.trace.roots) == 1 and not _is_unattributed(run.trace.spans[0]):
+    if len(run.trace.roots) == 1 and not run.trace.is_unattributed:
         yield run
         return
-    parts = client_requests(run.trace)
-    known = [part for part in parts if not _is_unattributed(part.spans[0])]
+    known = [part for part in client_requests(run.trace) if not part.is_unattributed]
     for part in sorted(known, key=lambda each: each.start_ns):
         yield ImportedRun(part)
-
-
-def _is_unattributed(span: Span) -> bool:
-    """Whether it is a recorded BLS call whose request is unknown."""
-    return isinstance(span.origin, dict) and bool(span.origin.get("bls"))
 
 
 def _digest(paths: Sequence[Path]) -> str:
