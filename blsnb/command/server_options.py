@@ -8,7 +8,6 @@ from typing import Any
 
 from blsnb.command.arguments import CommandError, Parser
 from blsnb.command.trace_options import (
-    TRACE_LEVELS,
     TRACE_OPTIONS,
     collector_arguments,
     trace_level,
@@ -60,6 +59,7 @@ _GRPC_CHANNEL = {
     "grpc-max-connection-age-grace": "grpc.max_connection_age_grace_ms",
 }
 """Arguments of gRPC that options with a number set."""
+_TRACE_LEVELS = "{OFF,TIMESTAMPS,TENSORS}"
 _PERMIT_PINGS = "grpc-keepalive-permit-without-calls"
 _FORMS = (
     ("rate-limit-resource", "NAME:COUNT[:DEVICE]"),
@@ -113,7 +113,7 @@ def add_server_options(parser: Parser) -> None:
     limits = ("off", "execution_count")
     add("--rate-limit", type=str.lower, choices=limits, default="off")
     add("--response-cache-byte-size", type=int, default=0, metavar="BYTES")
-    add("--trace-level", action="append", default=[], metavar=TRACE_LEVELS)
+    add("--trace-level", action="append", default=[], metavar=_TRACE_LEVELS)
     add("--id", default="triton", metavar="NAME")
     for name in ("http", "grpc"):
         add(f"--{name}-header-forward-pattern", default="", metavar="REGEX")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blsnb.command.arguments import CommandError
-from blsnb.serving.core.trace_settings import TraceSetting
+from blsnb.serving.core.trace_settings import LEVELS, OFF, TraceSetting
 
 TRACE_OPTIONS = {
     "trace-file": "triton,file",
@@ -31,10 +31,8 @@ _COLLECTOR = {
     "bsp_max_queue_size": "2048",
 }
 """The settings of mode opentelemetry, with Triton's defaults."""
-TRACE_LEVELS = "{OFF,TIMESTAMPS,TENSORS}"
-"""The levels in the help."""
 _LEVELS = {
-    **dict.fromkeys(("off", "false"), "OFF"),
+    **dict.fromkeys(("off", "false"), OFF),
     **dict.fromkeys(("timestamps", "true", "on", "min", "max"), "TIMESTAMPS"),
     "tensors": "TENSORS",
 }
@@ -139,8 +137,7 @@ def _levels(given: argparse.Namespace) -> tuple[str, ...]:
         if text.lower() not in _LEVELS:
             raise CommandError(f"invalid value for trace level option: {text.lower()}")
         found.add(_LEVELS[text.lower()])
-    levels = ("TIMESTAMPS", "TENSORS")
-    return () if "OFF" in found else tuple(each for each in levels if each in found)
+    return () if OFF in found else tuple(each for each in LEVELS if each in found)
 
 
 def _level_texts(given: argparse.Namespace) -> list[str]:
@@ -153,4 +150,4 @@ def trace_level(given: argparse.Namespace) -> dict[str, str]:
     """Return the level of the recorder, if given: the most detailed one of several."""
     if not _level_texts(given):
         return {}
-    return {"trace_level": ("OFF", *_levels(given))[-1].lower()}
+    return {"trace_level": (OFF, *_levels(given))[-1].lower()}
