@@ -112,7 +112,7 @@ def add_server_options(parser: Parser) -> None:
     add("--exit-timeout-secs", type=int, default=30, metavar="SECONDS")
     limits = ("off", "execution_count")
     add("--rate-limit", type=str.lower, choices=limits, default="off")
-    add("--response-cache-byte-size", type=int, default=0, metavar="BYTES")
+    add("--response-cache-byte-size", type=int, metavar="BYTES")
     add("--trace-level", action="append", default=[], metavar=_TRACE_LEVELS)
     add("--id", default="triton", metavar="NAME")
     for name in ("http", "grpc"):
@@ -233,6 +233,11 @@ def _resources(texts: list[str]) -> dict[str, Any]:
 
 def _cache_bytes(given: argparse.Namespace) -> int:
     size = given.response_cache_byte_size
+    if size is not None and given.cache_config:
+        raise CommandError(
+            "Incompatible flags --response-cache-byte-size and --cache-config both "
+            "provided. Please provide one or the other."
+        )
     for text in given.cache_config:
         name, comma, setting = text.partition(",")
         key, _, value = setting.partition("=")
@@ -246,7 +251,7 @@ def _cache_bytes(given: argparse.Namespace) -> int:
                 f"--cache-config={text} is not supported; expected local,size=BYTES"
             )
         size = int(value)
-    return int(size)
+    return size or 0
 
 
 def _metrics(texts: list[str]) -> Iterator[tuple[str, bool | str]]:

@@ -195,6 +195,10 @@ def test_an_option_sets_a_port_or_a_path(
         (["--model-namespacing=true"], "--model-namespacing is not supported"),
         (["--cache-config=local"], "No cache specified. --cache-config option format"),
         (["--cache-config=redis,host=h"], "expected local,size=BYTES"),
+        (
+            ["--cache-config=local,size=1", "--response-cache-byte-size=0"],
+            "Incompatible flags --response-cache-byte-size and --cache-config both",
+        ),
         (["--metrics-config=a"], "option format is <setting>=<value>. Got a"),
         (["--rate-limit-resource=R:x"], "--rate-limit-resource option format is"),
         (["--rate-limit-resource=R:1:2:3"], "--rate-limit-resource option format is"),
