@@ -1811,12 +1811,8 @@ var Trace = class {
   }
   /** All failed calls, found once. */
   get failed() {
-    if (this.#allFailed) return this.#allFailed;
-    const failed = [];
-    if (this.errors) {
-      for (let call = 0; call < this.n; call++) if (this.has(call, Flag.ERROR)) failed.push(call);
-    }
-    return this.#allFailed = failed;
+    const all = this.errors ? this.own.keys() : [];
+    return this.#allFailed ??= Array.from(all).filter((call) => this.has(call, Flag.ERROR));
   }
   /** Return the failed ones of some calls, found once per list. */
   failedOf(calls) {
@@ -1827,11 +1823,7 @@ var Trace = class {
   }
   /** Return the first failed call after another one, from the start after the last; -1 for none. */
   nextFailed(call) {
-    for (let k = 1; k <= this.n; k++) {
-      const next = (call + k + this.n) % this.n;
-      if (this.has(next, Flag.ERROR)) return next;
-    }
-    return -1;
+    return this.failed.find((each) => each > call) ?? this.failed[0] ?? -1;
   }
   /** Return the duration of a phase, NaN if it was not recorded. */
   phase(call, phase) {
