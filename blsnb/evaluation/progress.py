@@ -69,17 +69,11 @@ class Shown(Protocol):
 
 
 class Displays:
-    """Makes the places that show progress.
+    """Makes the places that show progress."""
 
-    Parameters
-    ----------
-    make
-        Returns a place for a model's name, such as a progress bar of a notebook. None
-        for a line of the terminal; elsewhere nothing is shown.
-    """
-
-    def __init__(self, make: Callable[[str], Shown] | None = None) -> None:
-        self.make = make
+    make: Callable[[str], Shown] | None = None
+    """Returns a place for a model's name, such as a progress bar of a notebook; None
+    for a line of the terminal, and nothing elsewhere."""
 
     def open(self, model_name: str) -> Shown | None:
         """Return a new place; None without a place for it."""

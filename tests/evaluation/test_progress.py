@@ -81,7 +81,7 @@ def test_progress_is_shown_from_half_a_second_on(monkeypatch):
         opened.append(name)
         return Place()
 
-    monkeypatch.setattr(progress, "displays", Displays(make))
+    monkeypatch.setattr(progress.displays, "make", make)
     short, long = ShownProgress("short"), ShownProgress("long")
     short(Progress(1, 0, 4, 0.49))
     short.end()
