@@ -132,7 +132,7 @@ class Form:
         Returns
         -------
         Run or None
-            The run, also of a failed request; None if nothing was sent.
+            The run, also of a failed request; None if it was not sent, or after Ctrl-C.
         """
         request = self._read()
         if request is None:

@@ -61,7 +61,7 @@ class Stream(Iterator[Response]):
     def run(self) -> Run:
         """The run so far: the responses that were read, and the trace.
 
-        It keeps at most a thousand responses, the first and the latest.
+        It keeps the first and the latest responses: a thousand, of 64 MiB together.
         """
         record = self._reader.root.record
         read = self._read.items
