@@ -88,7 +88,7 @@ class Stream(Iterator[Response]):
             error.run = self.run
             raise
         except BaseException as error:
-            self._error = str(error)
+            self._error = str(error) or "interrupted"
             raise
         if message is None:
             raise StopIteration

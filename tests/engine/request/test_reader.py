@@ -149,6 +149,15 @@ def test_ctrl_c_ends_the_wait_before_the_deadline(server, ctrl_c):
     ctrl_c.expect(lambda: server.infer("slow", X, client_timeout_s=60))
 
 
+def test_the_run_of_an_interrupted_stream_has_an_error(server, ctrl_c):
+    """It is that of any request that Ctrl-C ended."""
+    server.define("slow", cell("stage.sleep()"), config=DECOUPLED)
+    stream = server.stream("slow", X)
+
+    ctrl_c.expect(lambda: next(stream))
+    assert "interrupted" == stream.run.error
+
+
 def test_a_hang_is_reported_before_the_deadline(server):
     """Waiting would not help."""
     server.define("silent", cell("return [None]"), config=CONFIG)
