@@ -61,6 +61,7 @@ def flags() -> Parser:
     add_access(parser)
     add(
         "--model-control-mode",
+        type=str.lower,
         choices=MODES,
         default=MODES[0],
         help="none: all models are loaded at startup; poll: and again when their "

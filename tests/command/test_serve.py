@@ -171,8 +171,8 @@ def lost(url: str) -> None:
 
 
 def test_models_are_loaded_by_name_in_explicit_mode(models):
-    """Named models are loaded at startup."""
-    options = ["--model-control-mode", "explicit", "--load-model", "two"]
+    """Named models are loaded at startup; the mode's case does not matter."""
+    options = ["--model-control-mode", "Explicit", "--load-model", "two"]
     with serving(models, *ANY, *options) as (_, lines):
         assert ["one not loaded", "two version 1 READY"] == lines[:2]
         http = address_of("HTTP", lines)
