@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from blsnb.trace.events import CallFlag
-from blsnb.trace.folding import FoldedCalls, FoldedCounts
+from blsnb.trace.folding import FAILED_DIVISOR, FoldedCalls, FoldedCounts
 from blsnb.trace.gaps import Gap, Name, between, first_of_name
 from blsnb.trace.lazy.lazy_rows import LazyRows
 from blsnb.trace.profiles.samples import part_of_profile
@@ -21,8 +21,6 @@ MAX_CALLS = 50_000
 _KNOWN: dict[int, Trace] = {}
 """Cached excerpts by trace, since a page needs an excerpt several times."""
 _ERROR = CallFlag.ERROR.value
-_FAILED = 10
-"""Divisor: at most a tenth of the kept calls are failed ones from the middle."""
 
 
 def page_excerpt(trace: Trace) -> Trace:
@@ -109,7 +107,7 @@ def _staying(trace: Trace, most: int) -> list[int]:
     callers, errors = trace.column("parent"), trace.column("error")
     flags = trace.column("flags") if trace.running else ()
     needed = {*callers[tail:], *_slowest(trace, range(head, tail))}
-    failures = most // _FAILED
+    failures = most // FAILED_DIVISOR
     staying = []
     for row in range(tail - 1, head - 1, -1):
         failed = bool(errors[row]) and failures > 0

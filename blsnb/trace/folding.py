@@ -15,8 +15,8 @@ from blsnb.trace.lazy.call_fields import arrays_of
 Pair = tuple[ModelInfo | None, ModelInfo]
 Array = np.ndarray[Any, Any]
 
-_FAILED = 10
-"""Divisor: at most a tenth of the kept calls are failed ones from the middle."""
+FAILED_DIVISOR = 10
+"""At most a tenth of the kept calls are failed ones from the middle."""
 
 
 class FoldedCalls(NamedTuple):
@@ -62,7 +62,7 @@ def fold(calls: list[Call], room: int) -> list[Call]:
     middle = calls[head:tail]
     needed = {call.parent for call in calls[tail:]}
     needed.update(_slowest(middle))
-    failures = room // _FAILED
+    failures = room // FAILED_DIVISOR
     staying, leaving = [], []
     for call in reversed(middle):
         failed = bool(call.error) and failures > 0

@@ -83,12 +83,12 @@ def _metadata(trace: Trace, span: Span, first: int) -> str:
         text += f',"request_id":{json.dumps(span.request_id)}'
     if span.parent >= 0:
         text += f',"parent_id":{first + trace.spans[span.parent].id}'
-    for name, value in _said(span).items():
+    for name, value in _further_fields(span).items():
         text += f',"{name}":{json.dumps(value, separators=(",", ":"))}'
     return text + "}"
 
 
-def _said(span: Span) -> dict[str, Any]:
+def _further_fields(span: Span) -> dict[str, Any]:
     """Return further fields of a request and its responses, without defaults."""
     request = {**span.request_fields.options}
     request.pop("request_id", None)
@@ -97,8 +97,8 @@ def _said(span: Span) -> dict[str, Any]:
     # As in the file, a response is a group of outputs.
     sent = [each.parameters for each in span.responses if each.outputs]
     responses = [_parameters(each) for each in sent or [span.response_parameters]]
-    said = {"request": request, "response_parameters": any(responses) and responses}
-    return {name: value for name, value in said.items() if value}
+    found = {"request": request, "response_parameters": any(responses) and responses}
+    return {name: value for name, value in found.items() if value}
 
 
 def _parameters(pairs: ParameterPairs) -> dict[str, Any]:
