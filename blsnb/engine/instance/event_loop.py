@@ -338,8 +338,8 @@ async def _guarded(
         result: T = await work
         return result
     except BaseException as error:
-        if work.left is not None:
-            root.note_interrupted_at(work.left)
+        if work.interrupted_at is not None:
+            root.note_interrupted_at(work.interrupted_at)
         # Twice: the interrupt may be raised again during the first one.
         with contextlib.suppress(Unwind):
             root.ended_by(error)

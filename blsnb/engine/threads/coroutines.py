@@ -37,7 +37,7 @@ class CancellableAwait:
         self._kind = kind
         self.is_final = False
         """Whether it is ended when it waits again after an exception."""
-        self.left: types.TracebackType | None = None
+        self.interrupted_at: types.TracebackType | None = None
         """Where the coroutine waited when it was ended."""
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -56,7 +56,7 @@ class CancellableAwait:
                 # It would hold the frames of its traceback, and they hold it.
                 error = None
             if is_last:
-                self.left = _waiting_place(coroutine)
+                self.interrupted_at = _waiting_place(coroutine)
                 if end(coroutine, self._kind):
                     raise self._kind
             try:
@@ -75,7 +75,7 @@ class CancellableAwait:
 
 
 def end(coroutine: Any, kind: type[BaseException]) -> bool:
-    """Raise an exception in each line of a coroutine that waits; return if it ended.
+    """Raise an exception where a coroutine waits, each time; return whether it ended.
 
     A coroutine that swallows any other exception would continue when it is collected,
     in the middle of other code and perhaps forever.

@@ -6,7 +6,7 @@ import threading
 
 
 class ThreadSnapshot:
-    """All threads alive now, except the calling one."""
+    """All threads alive when it is made, except the calling one."""
 
     def __init__(self) -> None:
         caller = threading.current_thread()
