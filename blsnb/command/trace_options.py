@@ -51,8 +51,9 @@ def _given_settings(given: argparse.Namespace) -> Iterator[tuple[str, str]]:
             yield name, value
     for text in given.trace_config:
         name, _, value = text.partition("=")
+        mode, comma, setting = name.rpartition(",")
+        mode, name = mode.lower(), f"{mode.lower()}{comma}{setting}"
         value = value.lower() if name == "mode" else value
-        mode, comma, _ = name.rpartition(",")
         if not (name and value):
             raise CommandError(
                 "--trace-config option format is '<trace mode>,<setting>=<value>'. "
@@ -126,18 +127,22 @@ def _number(text: str) -> int:
 
 
 def _levels(given: argparse.Namespace) -> tuple[str, ...]:
-    """Return the levels, the most detailed one last; none if any option is OFF.
+    """Return the levels, the most detailed one last; none if a --trace-level is OFF.
+
+    OFF in --trace-config changes nothing beside another level.
 
     References
     ----------
     server: src/command_line_parser.cc, ParseTraceLevelOption, PostProcessTraceArgs
     """
-    found = set()
-    for text in _level_texts(given):
-        if text.lower() not in _LEVELS:
-            raise CommandError(f"invalid value for trace level option: {text.lower()}")
-        found.add(_LEVELS[text.lower()])
-    return () if OFF in found else tuple(each for each in LEVELS if each in found)
+    levels = []
+    for text in map(str.lower, _level_texts(given)):
+        if text not in _LEVELS:
+            raise CommandError(f"invalid value for trace level option: {text}")
+        levels.append(_LEVELS[text])
+    if OFF in levels[: len(given.trace_level)]:
+        return ()
+    return tuple(each for each in LEVELS if each in levels)
 
 
 def _level_texts(given: argparse.Namespace) -> list[str]:

@@ -71,7 +71,12 @@ def given(*words: str) -> argparse.Namespace:
         (["--trace-level=OFF"], "trace_level", "off"),
         (["--trace-level=tensors"], "trace_level", "tensors"),
         (["--trace-config=level=min"], "trace_level", "timestamps"),
-        (["--trace-config=level=false", "--trace-level=MAX"], "trace_level", "off"),
+        (
+            ["--trace-level=MAX", "--trace-config=level=off"],
+            "trace_level",
+            "timestamps",
+        ),
+        (["--trace-level=false", "--trace-config=level=MAX"], "trace_level", "off"),
     ],
 )
 def test_an_option_becomes_the_server_s_argument(
@@ -268,7 +273,7 @@ def test_trace_settings_without_effect_have_one_line() -> None:
 def test_a_collector_receives_what_the_trace_settings_demand() -> None:
     """Triton's defaults: one request of a thousand, and none without a level."""
     url = "http://localhost:4318/v1/traces"
-    own = "--trace-config=opentelemetry,url=http://127.0.0.1:5/v1/traces"
+    own = "--trace-config=OpenTelemetry,url=http://127.0.0.1:5/v1/traces"
     several = ["--trace-config=rate=3", "--trace-count=4", "--trace-level=TIMESTAMPS"]
     settings = [[], [OPENTELEMETRY], [OPENTELEMETRY, own, *several]]
     names = "otlp", "otlp_rate", "otlp_count"
