@@ -40,18 +40,22 @@ def valid_unicode(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def as_text(value: Json) -> str:
-    """Return a whole string."""
-    if not isinstance(value, str):
-        raise wrong_type("string")
-    return value
+def _as(kind: type[T], name: str) -> Callable[[Json], T]:
+    """Return a function that returns a value of a type, and refuses all others."""
+
+    def checked(value: Json) -> T:
+        if not isinstance(value, kind):
+            raise wrong_type(name)
+        return value
+
+    return checked
 
 
-def as_boolean(value: Json) -> bool:
-    """Return a boolean."""
-    if not isinstance(value, bool):
-        raise wrong_type("boolean")
-    return value
+as_text = _as(str, "string")
+"""Return a whole string, which may contain NUL."""
+as_boolean = _as(bool, "boolean")
+as_array = _as(list, "array")
+as_object = _as(dict, "object")
 
 
 def as_unsigned(value: Json) -> int:
@@ -59,20 +63,6 @@ def as_unsigned(value: Json) -> int:
     if not is_unsigned(value):
         raise wrong_type("unsigned-integer")
     return int(value)
-
-
-def as_array(value: Json) -> list[Json]:
-    """Return a list."""
-    if not isinstance(value, list):
-        raise wrong_type("array")
-    return value
-
-
-def as_object(value: Json) -> dict[str, Json]:
-    """Return an object."""
-    if not isinstance(value, dict):
-        raise wrong_type("object")
-    return value
 
 
 def members(value: Json) -> dict[str, Json]:
