@@ -1811,8 +1811,8 @@ var Trace = class {
   }
   /** All failed calls, found once. */
   get failed() {
-    const all = this.errors ? this.own.keys() : [];
-    return this.#allFailed ??= Array.from(all).filter((call) => this.has(call, Flag.ERROR));
+    const all2 = this.errors ? this.own.keys() : [];
+    return this.#allFailed ??= Array.from(all2).filter((call) => this.has(call, Flag.ERROR));
   }
   /** Return the failed ones of some calls, found once per list. */
   failedOf(calls) {
