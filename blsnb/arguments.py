@@ -124,6 +124,26 @@ def check_numbers(
             raise ValueError(f"{name}={value} is not valid; expected {expected}")
 
 
+def check_positive(maximum: float = math.inf, /, **arguments: object) -> None:
+    """Refuse arguments that are not finite numbers of more than 0.
+
+    Raises
+    ------
+    TypeError
+        One is not a number.
+    ValueError
+        One is out of range, NaN, or larger than any float.
+    """
+    __tracebackhide__ = True
+    end = "" if maximum == math.inf else f" and at most {maximum:,}"
+    for name, value in arguments.items():
+        check_type(name, value, Real, "a number")
+        if not 0 < value <= min(maximum, sys.float_info.max):  # type: ignore[operator]
+            expected = f"more than 0{end}"
+            text = f"{name}={reprlib.repr(value)} is not valid; expected {expected}"
+            raise ValueError(text)
+
+
 def check_whole(
     minimum: int = 0, maximum: float = math.inf, /, **arguments: object
 ) -> None:

@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+_WHOLE = ("log_verbose", "trace_budget_bytes", "keep_calls", "keep_runs")
+_TEXTS: dict[str, tuple[Any, str]] = {
+    "triton_release": (str | None, 'a string such as "24.10"'),
+    "trace_level": (str, "'tensors', 'timestamps' or 'off'"),
+}
+"""Types and valid values of settings."""
+
 
 @dataclass
 class Options:
@@ -53,7 +60,7 @@ class Options:
             known = ", ".join(type(self).__dataclass_fields__)
             raise AttributeError(f"unknown option {name!r}; the options are {known}")
         if value is not getattr(type(self), name):
-            _check(name, value)
+            check_option(name, value)
         super().__setattr__(name, value)
 
     @contextlib.contextmanager
@@ -72,8 +79,7 @@ class Options:
         AttributeError
             An option is unknown.
         TypeError, ValueError
-            A setting of displays is not valid. Settings of the default server are
-            checked when it starts.
+            A setting is not valid.
         """
         before = {name: vars(self)[name] for name in settings if name in vars(self)}
         try:
@@ -84,19 +90,29 @@ class Options:
             vars(self).update(before)
 
 
-def _check(name: str, value: object) -> None:
-    """Refuse an invalid setting that no server checks."""
+def check_option(name: str, value: Any) -> None:
+    """Refuse an invalid setting; `blsnb.Server` has the same check.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Names of levels and runtimes are checked when a server starts.
+    """
     # Deferred: most notebooks keep the defaults.
-    from blsnb.arguments import bytes_of, check_flags, check_numbers, check_whole
+    from blsnb import arguments
 
     if name in ("show", "notes", "embed_previews"):
-        check_flags(**{name: value})
+        arguments.check_flags(**{name: value})
     elif name == "hang_notice_s":
-        check_numbers(**{name: value})
-    elif name == "log_verbose":
-        check_whole(**{name: value})
+        arguments.check_numbers(**{name: value})
+    elif name in _WHOLE:
+        arguments.check_whole(**{name: value})
     elif name == "read_limit_bytes":
-        bytes_of(**{name: value})
+        arguments.bytes_of(**{name: value})
+    elif name == "model_repository":
+        arguments.check_folders(**{name: value})
+    elif name in _TEXTS:
+        arguments.check_type(name, value, *_TEXTS[name])
     elif name == "static" and (not isinstance(value, str) or value not in ("", "png")):
         raise ValueError(
             f"static={value!r} is not valid; expected 'png', or '' for none"

@@ -61,7 +61,7 @@ SETTINGS = [
     ("keep_calls", None, "a number of 0 or more"),
     ("keep_runs", True, "a number of 0 or more"),
     ("hang_notice_s", "1", "a number of 0 or more"),
-    ("log_verbose", "1", "a level: 0 or 1"),
+    ("log_verbose", "1", "a number of 0 or more"),
     ("cache_bytes", "1", "a number of 0 or more"),
     ("rate_limit", 5, "a string"),
     ("rate_limit_resources", 5, "a dict"),
@@ -223,7 +223,7 @@ CALLS = {
     "bench duration": (
         lambda s: s.bench("double", X, duration_s="1"),
         "duration_s='1'",
-        "a number of seconds",
+        "a number",
     ),
     "bench requests": (
         lambda s: s.bench("double", X, requests=None),

@@ -90,6 +90,12 @@ CALLS = {
     "evaluate": lambda s: s.evaluate("double", [X], against=ONE),
     "standin": lambda s: s.standin("double", random=ONE),
     "serve": lambda s: s.serve(http=np.int64(0), grpc=None, metrics=None).close(),
+    "resources": lambda _: Server(rate_limit_resources={"R": ONE}).close(),
+    "resources of a device": lambda _: Server(
+        rate_limit_resources={"R": {np.int32(0): ONE}}
+    ).close(),
+    "placement": lambda _: Server(hostile_placement=ONE, runtime="simulated").close(),
+    "level": lambda _: Server(log_verbose=1.0).close(),
     "Server": lambda _: Server(log_verbose=ONE, otlp_rate=ONE, otlp_count=ONE).close(),
 }
 

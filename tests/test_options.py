@@ -1,9 +1,10 @@
-"""Settings of the kernel that no server checks."""
+"""Settings of the kernel, of which a server checks its own in the same way."""
 
 import re
 
 import pytest
 
+from blsnb import Server
 from blsnb.options import Options
 
 
@@ -28,6 +29,31 @@ def test_an_invalid_setting_of_displays_is_refused_at_once(name, value, expected
         options.using(**{name: value}).__enter__()
 
     assert Options() == options
+
+
+SETTINGS = {
+    "log_verbose": (-1, 1.5, True),
+    "keep_runs": (-1, "5"),
+    "keep_calls": (-1,),
+    "trace_budget_bytes": (-1, None),
+    "hang_notice_s": (-1, float("nan")),
+    "model_repository": (5,),
+    "trace_level": (2,),
+    "triton_release": (24.10,),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, each) for name in SETTINGS for each in SETTINGS[name]]
+)
+def test_a_setting_of_the_server_is_refused_in_the_same_words(name, value):
+    """Whether it is an option of the kernel or an argument of a server."""
+    with pytest.raises((TypeError, ValueError)) as by_server:
+        Server(**{name: value})
+    with pytest.raises((TypeError, ValueError)) as by_option:
+        setattr(Options(), name, value)
+
+    assert str(by_server.value) == str(by_option.value)
 
 
 def test_settings_are_restored_after_a_block():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import NamedTuple
 
-from blsnb.arguments import check_whole
+from blsnb.arguments import check_positive, check_whole
 
 MAX_CLIENTS = 1024
 """Maximum number of requests in flight."""
@@ -81,7 +81,7 @@ class Load:
     Raises
     ------
     TypeError
-        ``requests`` is not a whole number.
+        A number has another type.
     ValueError
         A number is out of range.
     """
@@ -90,11 +90,7 @@ class Load:
     requests: int
 
     def __post_init__(self) -> None:
-        if not 0 < self.duration_s <= _MAX_DURATION_S:
-            raise ValueError(
-                f"duration_s={self.duration_s!r} is not valid; expected more than 0 "
-                f"and at most {_MAX_DURATION_S}"
-            )
+        check_positive(_MAX_DURATION_S, duration_s=self.duration_s)
         check_whole(1, _MAX_REQUESTS, requests=self.requests)
         object.__setattr__(self, "requests", int(self.requests))
 

@@ -59,7 +59,7 @@ def bench(
 ) -> Bench:
     """Measure a model of a server under load; see `Server.bench`."""
     parts.lifetime.check_open()
-    _check(concurrency, rate, duration_s, trace_level)
+    _check(concurrency, rate, trace_level)
     check_whole(warm_up_requests=warm_up_requests, seed=seed)
     check_callable(progress=progress)
     clients = levels_of(concurrency)
@@ -103,12 +103,11 @@ def _raise_refusal(client: Client, warm_up: Level) -> None:
         client.ask()
 
 
-def _check(concurrency: Any, rate: Any, duration_s: Any, trace_level: Any) -> None:
+def _check(concurrency: Any, rate: Any, trace_level: Any) -> None:
     expected = "a number of clients, or several"
     check_type("concurrency", concurrency, Real | Iterable, expected)
     expected = "a number of requests per second, or several"
     check_type("rate", rate, Real | Iterable | None, expected)
-    check_type("duration_s", duration_s, Real, "a number of seconds")
     check_type("trace_level", trace_level, str | None, f"a string, such as {'off'!r}")
 
 

@@ -119,7 +119,7 @@ def _make(given: ServerSettings) -> ServerParts:
     engine = Engine(
         recorder, settings, lambda: (*repository.folders, *overrides.folders)
     )
-    log = ModelLog(given.log_verbose)
+    log = ModelLog(int(given.log_verbose))
     control = ModelControl(engine, repository, overrides, log)
     changed_files = ChangedFiles(control, repository, log.note)
     lifetime = ServerLifetime(given.exit_timeout_s)

@@ -8,7 +8,6 @@ from numbers import Integral
 
 from blsnb.arguments import (
     check_flags,
-    check_folders,
     check_mapping,
     check_names,
     check_numbers,
@@ -20,6 +19,7 @@ from blsnb.engine.instance.placement import Placements
 from blsnb.engine.metrics.config import parse_metrics_config
 from blsnb.engine.scheduling.resource_admission import Counts, parse_rate_limit
 from blsnb.engine.settings import Settings
+from blsnb.options import check_option
 from blsnb.parts.devices import check_runtime
 from blsnb.release import parse_release
 from blsnb.repository.repository import Roots
@@ -28,9 +28,7 @@ from blsnb.trace.events import parse_level
 from blsnb.trace.recorder import Recorder
 
 _MODELS = 'the name of a model, a list of names, or "*"'
-_RELEASE = 'a string such as "24.10"'
 _MODES = "'none', 'poll' or 'explicit'"
-_LEVELS = "'tensors', 'timestamps' or 'off'"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -63,25 +61,17 @@ class ServerSettings:
     otlp_count: int
 
     def __post_init__(self) -> None:
-        check_folders(model_repository=self.model_repository)
+        for name, value in vars(self).items():
+            check_option(name, value)
         check_mapping(**self._values("rate_limit_resources", "metrics_config"))
         check_text(**self._values("model_config_name", "rate_limit"))
         check_type("model_control_mode", self.model_control_mode, str, _MODES)
-        check_type("trace_level", self.trace_level, str, _LEVELS)
         check_flags(**self._values("exit_on_error", "strict_model_config"))
-        check_numbers(
-            **self._values("repository_poll_s", "hang_notice_s", "exit_timeout_s")
-        )
-        check_whole(
-            **self._values(
-                "trace_budget_bytes", "keep_calls", "keep_runs", "cache_bytes"
-            )
-        )
-        check_type("log_verbose", self.log_verbose, Integral, "a level: 0 or 1")
+        check_numbers(**self._values("repository_poll_s", "exit_timeout_s"))
+        check_whole(cache_bytes=self.cache_bytes)
         if not isinstance(self.startup_models, str):
             check_type("startup_models", self.startup_models, Collection, _MODELS)
             check_names(startup_models=self.startup_models)
-        check_type("triton_release", self.triton_release, str | None, _RELEASE)
         check_type("otlp", self.otlp, str | None, "a URL, or None")
         check_type("otlp_rate", self.otlp_rate, Integral, "a number of requests")
         check_type("otlp_count", self.otlp_count, Integral, "a number of requests")

@@ -6,10 +6,8 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, NamedTuple
 
-from blsnb.arguments import refuse
 from blsnb.model.config import ModelConfig
 
 MAX_OPTIONS = 2_000
@@ -162,12 +160,3 @@ def _option(
         if not config.message.HasField("ensemble_scheduling")
     )
     return Option(settings, changed, cost)
-
-
-def check_positive(**numbers: Any) -> None:
-    """Refuse arguments that are not finite numbers of more than 0."""
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, Real):
-            refuse(name, value, "a number")
-        if not 0 < float(value) < float("inf"):
-            raise ValueError(f"{name}={value!r} is not valid; expected more than 0")

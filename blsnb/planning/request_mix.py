@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from numbers import Real
 from typing import Any
 
-from blsnb.arguments import check_type, several
+from blsnb.arguments import check_type, plain, several
 from blsnb.model.config import ModelConfig
 from blsnb.parts.requests import ClientRequest
 from blsnb.planning.judgement import Judgement
@@ -44,7 +44,7 @@ def mix_of(
     """
     expected = "shares by priority, such as {1: 0.2}"
     check_type("priorities", priorities, Mapping | None, expected)
-    priorities = priorities or {}
+    priorities = {plain(priority): n for priority, n in (priorities or {}).items()}
     for priority, share in priorities.items():
         _check_priority(priority, share)
     check_type("sequence_lengths", sequence_lengths, Collection, "a list of numbers")

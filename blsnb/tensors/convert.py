@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
+from blsnb.arguments import plain
 from blsnb.errors import InputError
 from blsnb.tensors.dtypes import BF16, BYTES, DType, of_array
 from blsnb.tensors.ref import TensorRef, freeze
@@ -14,6 +17,9 @@ _Array = np.ndarray[Any, Any]
 _RAGGED = "its rows have different lengths"
 _FOREIGN_KINDS = "mMcV"
 """Dates, durations, complex numbers and structures, which NumPy casts to numbers."""
+
+_NO_TEXTS: tuple[Any, ...] = (NoneType, Iterable, Callable)
+"""Types whose texts are for people, such as a dict, a generator or a function."""
 
 
 def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
@@ -84,11 +90,20 @@ def _array(name: str, value: Any, dtype: DType | None, rank: int) -> _Array:
 
 
 def _strings(value: Any) -> _Array:
+    """Return strings, bytes, and other plain values, whose text is sent."""
+    rows = value if isinstance(value, list | tuple) else [value]
+    if any(isinstance(row, bytearray | memoryview) for row in rows):
+        raise ValueError("its numbers would become texts: pass bytes")
     array = np.asarray(value, dtype=np.object_)
-    if _has_none(array):
-        raise ValueError("None is not a string")
-    if any(isinstance(each, list | tuple | np.ndarray) for each in array.ravel()):
-        raise ValueError(_RAGGED)
+    kinds = {*map(type, array.ravel())}
+    for kind in kinds:
+        if issubclass(kind, list | tuple | np.ndarray):
+            raise ValueError(_RAGGED)
+        if issubclass(kind, _NO_TEXTS) and not issubclass(kind, str | bytes):
+            raise ValueError(f"{kind.__name__} is not a string")
+    if np.bytes_ in kinds:
+        # NumPy's text of them begins with "b'".
+        array = np.vectorize(plain, otypes=[np.object_])(array)
     return array
 
 

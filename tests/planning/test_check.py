@@ -229,6 +229,13 @@ def test_a_plan_without_a_server_cannot_be_checked():
         plan_of().check()
 
 
+@pytest.mark.parametrize("duration_s", [True, "1", 0, float("nan")])
+def test_the_duration_of_a_check_is_refused_before_a_server_starts(duration_s):
+    """A flag is no second."""
+    with pytest.raises((TypeError, ValueError), match=r"^duration_s=.+ is not valid"):
+        checked(plan_of(), World(None), duration_s=duration_s)
+
+
 @pytest.mark.parametrize("count", [0, 101])
 def test_a_check_has_a_number_of_measurements(count):
     """At least one."""

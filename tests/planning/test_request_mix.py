@@ -40,6 +40,14 @@ def test_lengths_of_sequences_may_be_those_of_numpy(lengths):
     assert {int} == set(map(type, found.lengths))
 
 
+def test_priorities_may_be_those_of_numpy():
+    """As counts of a column give them."""
+    found = mix_of(REQUEST, None, {np.int64(2): np.float64(1)}, ())
+
+    assert [2] == [kind.fields.priority for kind in found.kinds]
+    assert {int} == {type(kind.fields.priority) for kind in found.kinds}
+
+
 SHARES = "expected shares of more than 0 by priority, such as {1: 0.2, 2: 0.8}"
 SEQUENCES = "sequence_batching {}"
 

@@ -88,6 +88,42 @@ def test_a_ragged_list_is_refused(value, dtype, words):
     assert f"input 'X' is {words.format(given)}: {reason}" == str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ({"a": 1}, "dict"),
+        ([{"a": 1}], "dict"),
+        ({"a", "b"}, "set"),
+        ((each for each in "ab"), "generator"),
+        ({"a": 1}.keys(), "dict_keys"),
+        (print, "builtin_function_or_method"),
+        (["a", None], "NoneType"),
+    ],
+)
+def test_what_is_no_text_is_not_sent_as_its_text(value, kind):
+    """A client would not notice ``{'a': 1}`` in place of a string."""
+    with pytest.raises(InputError) as refused:
+        to_ref("X", value, BYTES, 1)
+
+    assert str(refused.value).startswith("input 'X' is BYTES, and ")
+    assert str(refused.value).endswith(f"convert to it: {kind} is not a string")
+
+
+@pytest.mark.parametrize("value", [bytearray(b"ab"), [memoryview(b"ab")]])
+def test_the_bytes_of_a_buffer_do_not_become_texts_of_numbers(value):
+    """NumPy makes an array of numbers of it."""
+    with pytest.raises(InputError, match=r"become texts: pass bytes$"):
+        to_ref("X", value, BYTES, 1)
+
+
+def test_strings_of_numpy_in_a_list_are_sent_like_those_in_an_array():
+    """Without the ``b''`` of NumPy's text; numbers and dates are sent as texts."""
+    value = [np.bytes_(b"a"), np.str_("b"), 3, date(2020, 1, 1)]
+
+    expected = [b"a", b"b", b"3", b"2020-01-01"]
+    assert expected == to_ref("X", value, BYTES, 1).view().tolist()
+
+
 @pytest.mark.parametrize("dtype", [FP32, INT64, BYTES, None])
 def test_a_list_with_too_many_levels_is_refused(dtype):
     """NumPy has at most 64 axes."""

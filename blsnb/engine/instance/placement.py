@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from blsnb.arguments import plain
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.inflight import Execution, Inflight
 from blsnb.model.config import InstanceSpec, ModelConfig
@@ -64,6 +65,7 @@ def parse_hostile(seed: object) -> HostilePlacement | None:
     """
     if seed is None or seed is False:
         return None
+    seed = plain(seed)
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ValueError(
             f"hostile_placement={seed!r} is not valid; expected a seed, such as 7, or "

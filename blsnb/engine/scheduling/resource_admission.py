@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from blsnb.arguments import plain
 from blsnb.engine.instance.instance import ModelInstance
 from blsnb.engine.instance.pool import InstancePool
 from blsnb.engine.scheduling.rate_limiter import (
@@ -168,7 +169,7 @@ def parse_rate_limit(mode: str, resources: Counts) -> ResourceAdmission | None:
 
 def _by_device(name: str, counts: int | Mapping[int, int]) -> dict[int | None, int]:
     items = counts.items() if isinstance(counts, Mapping) else [(None, counts)]
-    by_device = dict[int | None, int](items)
+    by_device = {plain(device): plain(count) for device, count in items}
     numbers = (*by_device.values(), *(key for key in by_device if key is not None))
     if not all(type(each) is int and each >= 0 for each in numbers):
         raise ValueError(

@@ -25,7 +25,8 @@ from blsnb.views.format import time
 
 _HEAD = ("rate", "", "predicted", "measured", "difference", "measurements")
 _WARM_UP = Load(2.0, 50)
-_MAX_REQUESTS = 100_000
+MAX_REQUESTS = 100_000
+"""Maximum number of requests of a measurement."""
 _NO_ANSWERS = "no answers"
 _MAX_RATES = 3
 """Maximum number of rates: the lowest, one between, and the highest."""
@@ -154,19 +155,19 @@ def difference(checked: Checked, percent: int) -> float:
 
 
 def check(
-    plan: ComparedConfigurations, sender: Sender, duration_s: float, measurements: int
+    plan: ComparedConfigurations, sender: Sender, load: Load, measurements: int
 ) -> Check:
     """Measure the best configuration of a plan, which a server has.
 
     Parameters
     ----------
-    duration_s
-        Seconds of each measurement.
+    load
+        Limits of each measurement.
     """
     closed_row(sender, 1, _WARM_UP)
     checked, costs = list[Checked](), list[Costs]()
     for rate in _some(plan.rates):
-        count = Load(duration_s, _MAX_REQUESTS).count(rate)
+        count = load.count(rate)
         loads = [
             arrivals_at(POISSON, rate, count, plan.seed + number)
             for number in range(measurements)

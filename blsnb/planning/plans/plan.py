@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blsnb.arguments import check_whole
+from blsnb.benchmark.level import Load
 from blsnb.errors import BlsnbError
 from blsnb.files.interrupts import ended_once
 from blsnb.planning.plans import plan_text
-from blsnb.planning.plans.check import Check, check
+from blsnb.planning.plans.check import MAX_REQUESTS, Check, check
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.plans.planned_world import PlannedWorld
@@ -155,21 +156,19 @@ class Plan(ComparedConfigurations):
         BlsnbError
             The plan has no server, or the configuration does not load.
         TypeError
-            ``measurements`` is not a whole number.
+            A number has another type.
         ValueError
             A number is out of range.
         """
         if self._world is None:
             raise BlsnbError("this plan has no server; plan with Server.plan()")
         check_whole(1, _MAX_MEASURED, measurements=measurements)
-        count = int(measurements)
-        return ended_once(partial(self._checked, self._world, duration_s, count))
+        load, count = Load(duration_s, MAX_REQUESTS), int(measurements)
+        return ended_once(partial(self._checked, self._world, load, count))
 
-    def _checked(
-        self, world: PlannedWorld, duration_s: float, measurements: int
-    ) -> Check:
+    def _checked(self, world: PlannedWorld, load: Load, measurements: int) -> Check:
         with world.sender(self.configs) as sender:
-            return check(self, sender, duration_s, measurements)
+            return check(self, sender, load, measurements)
 
     def _settings(self) -> dict[str, Any]:
         plan_text.check_holds(self)

@@ -10,6 +10,7 @@ from typing import Any
 
 from blsnb.arguments import (
     check_callable,
+    check_positive,
     check_type,
     check_whole,
     refuse,
@@ -22,7 +23,7 @@ from blsnb.planning.calibrate import configs_of, first_trace
 from blsnb.planning.calibration import HERE, Calibration
 from blsnb.planning.judgement import CORES, Judgement, judge
 from blsnb.planning.observations import reached
-from blsnb.planning.options import Option, Setting, check_positive, gpus_of, options
+from blsnb.planning.options import Option, Setting, gpus_of, options
 from blsnb.planning.plans.live_models import NO_MODELS, LiveModels
 from blsnb.planning.plans.plan import Plan
 from blsnb.planning.plans.planned_world import PlannedWorld

@@ -6,10 +6,9 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from blsnb.arguments import check_whole
+from blsnb.arguments import check_positive, check_whole
 from blsnb.model.config import ModelConfig
 from blsnb.planning.judgement import simulate
-from blsnb.planning.options import check_positive
 from blsnb.planning.plans.outcome import ComparedConfigurations
 from blsnb.planning.simulation.station import SimulatedRequest
 from blsnb.results.run import ImportedRun
