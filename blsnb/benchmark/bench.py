@@ -95,7 +95,8 @@ class Bench:
             f"{row.rate:g} requests/s were not held: {rounded(row.sent_rate)}/s were "
             f"sent, {rounded(row.throughput)}/s were answered, and {row.growth:,} more "
             "were in flight at the end"
-            for row in self.rows
+            # The rate of a level that Ctrl-C ended is that of too short a time.
+            for row in self.rows[: -1 if self.interrupted else None]
             if not row.is_held
         ]
         if self.left_out:

@@ -64,24 +64,27 @@ class _Pacer:
         start_ns = time.monotonic_ns()
         sending.warm_ns = start_ns + int(arrivals.window_s * WARM_SHARE * 1e9)
         late_ns = warm_count = 0
-        for number, offset_ns in enumerate(arrivals.times_ns):
-            due_ns = start_ns + offset_ns
-            if due_ns < sending.warm_ns:
-                warm_count = self._in_flight
-            if not self._wait_until(due_ns - _AHEAD_NS):
-                break
-            if self._in_flight >= MAX_CLIENTS:
-                sending.unsent = len(arrivals.times_ns) - number
-                break
-            late_ns = max(0, time.monotonic_ns() - due_ns)
-            self._send(number, due_ns)
-        else:
-            # The schedule has an end of its own, after the last request.
-            self._wait_until(start_ns + int(arrivals.window_s * 1e9))
-        sending.window_s = (time.monotonic_ns() - start_ns) / 1e9
+        try:
+            for number, offset_ns in enumerate(arrivals.times_ns):
+                due_ns = start_ns + offset_ns
+                if due_ns < sending.warm_ns:
+                    warm_count = self._in_flight
+                if not self._wait_until(due_ns - _AHEAD_NS):
+                    break
+                if self._in_flight >= MAX_CLIENTS:
+                    sending.unsent = len(arrivals.times_ns) - number
+                    break
+                late_ns = max(0, time.monotonic_ns() - due_ns)
+                self._send(number, due_ns)
+            else:
+                # The schedule has an end of its own, after the last request.
+                self._wait_until(start_ns + int(arrivals.window_s * 1e9))
+        finally:
+            # Also after Ctrl-C.
+            sending.window_s = (time.monotonic_ns() - start_ns) / 1e9
+            sending.growth = self._in_flight - warm_count
         if sending.sent == len(arrivals.times_ns):
             sending.window_s = arrivals.window_s + late_ns / 1e9
-        sending.growth = self._in_flight - warm_count
 
     @property
     def _in_flight(self) -> int:

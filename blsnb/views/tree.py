@@ -67,7 +67,8 @@ class _Lines:
             words.append(f"{errors:,} failed")
         yield indent + "  ".join(words)
         if failed:
-            yield f"{indent}  ! {short(trace.spans[failed[0]].error) or 'failed'}"
+            first = trace.spans[failed[0]]
+            yield f"{indent}  ! {short(first.error) or first.error_code or 'failed'}"
         yield from (f"{indent}  {line}" for line in requests.lines(trace, calls))
         yield from (f"{indent}  {note}" for note in _notes(trace, calls))
         waited = batches.left_out(trace, calls)

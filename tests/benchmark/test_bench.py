@@ -120,6 +120,14 @@ def test_an_open_loop_has_its_rates_and_their_errors():
     ] == bench.errors
 
 
+def test_the_rate_of_a_level_that_ctrl_c_ended_is_not_judged():
+    """Too few requests of a random schedule were due."""
+    late = row(8, 1)._replace(rate=1500.5, sent_rate=99.5)
+    bench = Bench("m", "off", False, (late,), interrupted=True, arrivals="poisson")
+
+    assert [] == bench.errors
+
+
 @pytest.mark.parametrize(
     ("changed", "is_held"),
     [

@@ -1,5 +1,6 @@
 """Specification of the run as text."""
 
+from blsnb.trace.events import CallFlag
 from blsnb.views.tree import tree
 
 from . import golden_run
@@ -20,6 +21,16 @@ def test_a_line_has_model_calls_time_and_failures():
     checks = next(k for k, line in enumerate(lines) if "schema_check" in line)
     assert lines[checks].endswith("2.65 ms  2 failed")
     assert lines[checks + 1].startswith("      ! ValueError: field 'total_due'")
+
+
+def test_a_failure_without_a_text_has_its_code():
+    """Triton answers so where a request is cancelled in a queue."""
+    script = Script()
+    script.model("m")
+    call = script.call(None, "m", 0, 0, 0, 1, 0)
+    call.flags, call.error, call.error_code = CallFlag.ERROR, "", "CANCELLED"
+
+    assert "    ! CANCELLED" == tree(script.trace()).splitlines()[2]
 
 
 def test_notes_are_below_the_line_of_their_call():

@@ -36,7 +36,7 @@ def failed_chain(trace: Trace) -> list[Link]:
         path.append(trace.spans[failed[-1]])
         children = trace.children[failed[-1]]
         failed = [row for row in children if trace.spans[row].error]
-    callees = [*path[1:], None]
+    callees = [*path, None][1:]
     return [_link(trace, *pair) for pair in zip(path, callees, strict=True)]
 
 

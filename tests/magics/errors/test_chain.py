@@ -29,6 +29,14 @@ def test_a_single_model_is_a_chain_of_one(notebook):
     assert link.error.startswith("TypeError: ")
 
 
+def test_a_run_without_failed_calls_has_no_chain(notebook):
+    """So after a deadline, when the call is still running or has succeeded."""
+    notebook.run(DOUBLE)
+    notebook.run(infer("double"))
+
+    assert [] == failed_chain(default.server().runs[-1].trace)
+
+
 def test_a_caller_is_named_with_the_line_of_its_call(notebook):
     """The line is that of the call, not that of a later failure."""
     notebook.run(DOUBLE.replace("x * 2", "x / 'a'"))
