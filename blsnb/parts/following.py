@@ -234,7 +234,7 @@ class Following:
             return True
         edits = {edit.path: edit for edit in derived.edits()}
         if not edits:
-            return self._models.repository.release(name, lambda: self._loaded(name))
+            return self._tried(name, lambda: self._release(name))
         changed = derived.changed_paths()
         stale = [path for path in changed if path in edits and edits[path].is_stale]
         for path in stale:
@@ -282,6 +282,15 @@ class Following:
     def _loaded(self, name: str) -> bool:
         control = self._models.control
         return self._tried(name, lambda: control.bring_up(name, always=True))
+
+    def _release(self, name: str) -> None:
+        """Load a model from its folder, and remove the private copy."""
+
+        def load() -> bool:
+            self._models.control.bring_up(name, always=True)
+            return True
+
+        self._models.repository.release(name, load)
 
     def _tried(self, name: str, load: Callable[[], object]) -> bool:
         """Load a model, report the outcome, and return whether it serves."""
