@@ -112,6 +112,8 @@ def _cast(value: Any, dtype: DType) -> _Array:
     given = np.asarray(value)
     if given.dtype.kind in _FOREIGN_KINDS:
         raise TypeError(f"Triton has no type for NumPy's {given.dtype}")
+    if _has_none(given):
+        raise ValueError("an element is None")
     with np.errstate(all="ignore"):
         array = np.asarray(value, dtype=wanted)
         if _is_lossy(given, array):
@@ -123,7 +125,7 @@ def _is_lossy(given: _Array, array: _Array) -> bool:
     """Whether the cast lost more than decimal places of a float."""
     if array.dtype.kind == "f":
         is_finite = np.isfinite(given.astype(np.float64))
-        return _has_none(given) or bool((np.isinf(array) & is_finite).any())
+        return bool((np.isinf(array) & is_finite).any())
     if array.dtype.kind in "iu" and given.dtype.kind in "SU":
         return False
     return not np.array_equal(array, given)

@@ -158,6 +158,13 @@ def test_values_that_are_equal_in_the_configured_type_are_converted():
     assert [np.inf, 2.5] == to_ref("X", [np.inf, "2.5"], FP16, 1).view().tolist()
 
 
+@pytest.mark.parametrize("dtype", [FP32, INT64, BOOL, BF16])
+def test_an_element_that_is_none_is_named(dtype):
+    """NumPy makes NaN or False of it."""
+    with pytest.raises(InputError, match=r"\[\[1, None\]\]' .*: an element is None$"):
+        to_ref("X", [[1, None]], dtype, 2)
+
+
 def test_none_is_refused():
     """The error suggests leaving the input out."""
     with pytest.raises(InputError, match=r"leave it out, or give it a value$"):

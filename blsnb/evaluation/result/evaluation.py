@@ -125,7 +125,7 @@ class Evaluation:
         values = self.latency_us[~failed]
         if not len(values):
             return Latencies(*[math.nan] * 4)
-        found = np.percentile(values, (*_QUANTILES, 100), method="lower")
+        found = np.percentile(values, (*_QUANTILES, 100), method="inverted_cdf")
         return Latencies(*map(float, found))
 
     @cached_property

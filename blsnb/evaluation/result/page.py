@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -58,7 +60,9 @@ def _distributions(evaluation: Evaluation) -> Iterator[Distribution]:
     for metric in evaluation.metrics.values():
         better = "higher" if metric.higher_is_better else "lower"
         failed = f", {len(metric.errors):,} failed" if metric.errors else ""
-        summary = f"mean {metric.interval}, {better} is better{failed}"
+        known = f"mean {metric.interval}"
+        mean = "no value" if math.isnan(metric.interval.mean) else known
+        summary = f"{mean}, {better} is better{failed}"
         yield Distribution(metric.name, summary, metric.values, "{:.4g}".format)
 
 
@@ -75,16 +79,20 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
     ]
     if rows:
         yield Table("Models", ("model", "calls", "own time a call", "share"), rows)
-    errors = evaluation.error_counts
+    errors = list(_errors(evaluation))
     if errors:
         more = f", the first {_MAX_TEXTS} of {len(errors):,} texts"
         title = f"Errors{more if len(errors) > _MAX_TEXTS else ''}"
-        shown = list(errors.items())[:_MAX_TEXTS]
-        yield Table(
-            title,
-            ("rows", "code", "text"),
-            [(f"{count:,}", code, text) for (code, text), count in shown],
-        )
+        yield Table(title, ("rows", "code", "text"), errors[:_MAX_TEXTS])
+
+
+def _errors(evaluation: Evaluation) -> Iterator[tuple[str, str, str]]:
+    """Yield the texts of rows that failed, then of metrics, with their counts."""
+    for (code, text), count in evaluation.error_counts.items():
+        yield f"{count:,}", code, text
+    for metric in evaluation.metrics.values():
+        for text, count in Counter(metric.errors.values()).most_common():
+            yield f"{count:,}", f"metric {metric.name}", text
 
 
 def _lists(evaluation: Evaluation) -> Iterator[Table]:

@@ -24,8 +24,9 @@ def bench_flags() -> Flags:
     """Return the parser of ``%triton bench``'s options."""
     usage = "%triton bench NAME INPUT=EXPRESSION ..."
     flags = Flags(usage, f"{SUMMARIES['bench']}.")
-    _add_levels(flags.add_argument)
+    _add_levels(flags.add_mutually_exclusive_group().add_argument)
     add = flags.add_argument
+    _add_arrivals(add)
     add(
         "--duration",
         type=choices.seconds,
@@ -50,8 +51,6 @@ def bench_flags() -> Flags:
 
 
 def _add_levels(add: Callable[..., object]) -> None:
-    from blsnb.benchmark.arrivals import CONSTANT, POISSON
-
     add(
         "--concurrency",
         type=choices.counts,
@@ -66,6 +65,11 @@ def _add_levels(add: Callable[..., object]) -> None:
         help="requests per second, level by level, whether or not earlier ones were "
         "answered: 50,100 or 50:400 or 50:400:50 (instead of clients)",
     )
+
+
+def _add_arrivals(add: Callable[..., object]) -> None:
+    from blsnb.benchmark.arrivals import CONSTANT, POISSON
+
     add(
         "--arrivals",
         choices=(POISSON, CONSTANT),

@@ -43,7 +43,7 @@ def test_a_page_has_the_counts_and_the_rate(page):
 def test_a_page_has_the_quantiles_and_the_means(page):
     """Those of the latency are of rows that succeeded."""
     assert [
-        ("latency", "p50 100 µs, p90 100 µs, p99 100 µs"),
+        ("latency", "p50 100 µs, p90 200 µs, p99 200 µs"),
         ("score", "mean 0.5 [0, 1], higher is better"),
     ] == [(each.name, each.summary) for each in page.distributions]
 
@@ -57,6 +57,20 @@ def test_a_page_has_the_time_of_each_model_and_the_errors(page):
     assert [("m", "3", "30 µs", "75%"), ("a", "6", "5 µs", "25%")] == models.rows
     assert ("rows", "code", "text") == errors.head
     assert [("1", "INTERNAL", "no memory")] == errors.rows
+
+
+def test_a_page_has_the_reasons_for_which_metrics_failed():
+    """A metric without any value has no mean."""
+    broken = MetricFunction("broken", lambda row: 1.0)
+    gathering = Gathering("m", [broken])
+    for number in range(2):
+        gathering.add(Row(number, {}, {}), RowResult(number, outputs={"Y": number}))
+    page = page_of(gathering.evaluation(duration_s=2.0))
+
+    assert "no value, higher is better, 2 failed" == page.distributions[-1].summary
+    [(count, code, text)] = page.tables[-1].rows
+    assert ("2", "metric broken") == (count, code)
+    assert text.startswith("TypeError: ")
 
 
 def test_a_page_lists_the_rows_with_whole_runs(page):

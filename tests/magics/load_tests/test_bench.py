@@ -128,6 +128,7 @@ def test_the_same_without_a_magic(double):
         ("double X=[1.0] --duration 5h", "'5h' is not a time such as 5s or 500ms"),
         ("double X=[1.0] --duration 0s", "more than 0"),
         ("double X=[1.0] --requests none", "invalid int value: 'none'"),
+        ("double X=[1.0] --rate 5 --concurrency 2", "not allowed with argument --rate"),
         ("double X=[1.0] --trace-level all", "invalid choice: 'all'"),
         ("double X=[1.0] --concurrency", "expected one argument"),
         ("double X=[1.0] --concurency 4", "--concurency. Did you mean --concurrency?"),
