@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import sys
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -82,6 +83,8 @@ class InstanceBackend:
         self._instance = instance
         self._log = log
         self._lines = SourceLines(instance.model_file)
+        self._previous: Callable[[], asyncio.Future[Any] | None] = lambda: None
+        """The previous ``async_exec()`` of this instance, unless it was dropped."""
         self.runtime: Runtime = engine.placements.runtime
         """Allocates device memory; fixed for the life of the instance."""
 
@@ -120,12 +123,17 @@ class InstanceBackend:
         caller = self._caller(message)
         caller.execution = None
         caller.flags |= CallFlag.ASYNC
+        previous = self._previous()
+        if previous is not None and not previous.done():
+            caller.flags |= CallFlag.CONCURRENT
         run: Callable[..., Any] = self._run_many if decoupled else self._run
         context = contextvars.copy_context()
         try:
-            return self._instance.threads.fan_out().submit_async(
+            begun = self._instance.threads.fan_out().submit_async(
                 partial(context.run, lambda: answer(self._beside(run, message, caller)))
             )
+            self._previous = weakref.ref(begun)
+            return begun
         except OutOfResourcesError as error:
             refused = self._not_started(message, caller, error)
         done = loop.create_future()

@@ -72,6 +72,8 @@ class CallFlag(enum.IntFlag):
     RUNNING = 8
     CACHE_HIT = 16
     CANCELLED = 32
+    CONCURRENT = 64
+    """The model made it before its previous ``async_exec()`` had ended."""
     ASKED_CANCELLED = 128
     """The model called ``is_cancelled()``."""
 

@@ -34,7 +34,10 @@ _WAITING = 8
 """Minimum number of calls waiting for the only instance for a note."""
 
 _TIMES = "request_start_ns", "request_end_ns"
-_NUMBERS = "parent", "line", "model", "queue_start_ns", "compute_start_ns", *_TIMES
+_NUMBERS = (
+    *("parent", "line", "model", "flags"),
+    *("queue_start_ns", "compute_start_ns", *_TIMES),
+)
 _SEQUENCE, _VALUE = attrgetter("correlation_id"), attrgetter("value_id")
 
 _IGNORED = (
@@ -107,6 +110,8 @@ def _sequential(calls: Calls) -> Iterator[tuple[list[int], int]]:
         return
     start_ns, end_ns = (calls[name][order] for name in _TIMES)
     overlaps = np.concatenate([[False], start_ns[1:] < end_ns[:-1]])
+    # Quick calls of a gather may end before the next one starts.
+    overlaps |= (calls["flags"][order] & CallFlag.CONCURRENT) != 0
     overlaps[first] = False
     took_ns = np.add.reduceat(end_ns - start_ns, first)
     lengths = np.diff(first, append=len(order))

@@ -61,6 +61,33 @@ def test_async_exec_runs_in_parallel(server):
     assert every(span.flags.ASYNC in span.flags for span in run.trace.spans[1:])
 
 
+@pytest.mark.parametrize(
+    ("answers", "concurrent"),
+    [
+        ("await asyncio.gather(*(call.async_exec() for call in calls))", 2),
+        ("[await call.async_exec() for call in calls]", 0),
+    ],
+)
+def test_calls_before_the_previous_one_has_ended_are_marked(
+    server, answers, concurrent
+):
+    """So a review knows a gather of calls that ran one after the other."""
+    outer = cell(
+        f"""
+        calls = [ask("double", request) for _ in range(3)]
+        answers = {answers}
+        return [reply(answer_of(answers[0]))]
+        """,
+        asynchronous=True,
+    )
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("outer", outer, config=CONFIG)
+
+    spans = server.infer("outer", X).trace.spans[1:]
+
+    assert concurrent == sum(span.flags.CONCURRENT in span.flags for span in spans)
+
+
 def test_async_exec_to_one_instance_is_serialized(server):
     """An instance executes one request at a time, as on Triton."""
     inner = cell(

@@ -67,6 +67,17 @@ def test_overlapping_calls_have_no_note():
     assert {} == notes(trace((2, 40), (3, 41), (4, 42)))
 
 
+def test_gathered_calls_that_ran_one_after_the_other_have_no_note():
+    """The model did not wait for them one by one."""
+    ran = trace((2, 20), (21, 40), (41, 60))
+    gathered = [
+        dataclasses.replace(span, flags=CallFlag.ASYNC | CallFlag.CONCURRENT)
+        for span in ran.spans[2:]
+    ]
+
+    assert {} == review((*ran.spans[:2], *gathered), ran.models)
+
+
 def test_short_calls_have_no_note():
     """They take hardly any time of their caller."""
     assert {} == notes(trace((2, 3), (4, 5), (6, 7)))
