@@ -45,6 +45,11 @@ class CellBook:
         """Return the cell whose code runs on this thread; empty if none does."""
         return self.name_of(self._running_source())
 
+    def beginning_cell(self, info: Any) -> str:
+        """Return the cell that IPython is about to run; empty without a number."""
+        has_number = getattr(info, "store_history", False)
+        return f"In[{self._shell.displayhook.prompt_count}]" if has_number else ""
+
     def _running_source(self) -> str:
         frame: types.FrameType | None = sys._getframe()
         while frame is not None:

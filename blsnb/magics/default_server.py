@@ -74,8 +74,8 @@ def _warn_of_late_settings() -> None:
     if late:
         named = " and ".join(f"blsnb.options.{name}" for name in late)
         warn_user(
-            f"{named} changed after the default server was made, and applies to the "
-            "next one only: blsnb.server().close() closes this one, with its models"
+            f"{named} changed after the default server was made; only the next one "
+            "follows: blsnb.server().close() closes this one, with its models"
         )
 
 

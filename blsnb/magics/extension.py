@@ -34,7 +34,9 @@ def load_ipython_extension(shell: Any) -> None:
     cells = CellBook(shell)
     reports = report.Report(shell, cells)
     runs = show.RunDisplay(
-        live=getattr(shell, "kernel", None) is not None, cell_name=cells.running_cell
+        getattr(shell, "kernel", None) is not None,
+        cells.running_cell,
+        cells.beginning_cell,
     )
     debugger = cell_debugger.CellDebugger(cells)
     define = DefineMagics(shell, cells, reports.failed, debugger.begin_load)

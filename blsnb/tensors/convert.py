@@ -44,6 +44,9 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
         raise InputError(f"input {name!r} is None; leave it out, or give it a value")
     if isinstance(value, TensorRef):
         return value.alias(name, value.shape)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        text = "has masked elements, which have no value; pass array.filled(…)"
+        raise InputError(f"input {name!r} {text}")
     array = value if isinstance(value, np.ndarray) else _array(name, value, dtype, rank)
     if array.dtype.name == "bfloat16" or (dtype is BF16 and array.dtype == np.float32):
         return TensorRef(name, BF16, array.shape, _bf16_bytes(array))

@@ -251,6 +251,17 @@ def test_runs_of_older_threads_do_not_belong_to_the_cell(double):
     assert 1 == len(documents(asking))
 
 
+def test_a_run_of_another_thread_has_the_name_of_its_cell(double):
+    """No frame of the cell is on that thread."""
+    double.run(
+        "import blsnb\n"
+        "await blsnb.async_infer('double', {'X': [1.0]}, client_timeout_s=60)"
+    )
+
+    [run] = default.server().runs
+    assert double.cell() == source_of(run).cell
+
+
 def test_a_trace_of_nothing_shows_nothing(notebook, settings):
     """Nothing is recorded at level "off"."""
     settings.trace_level = "off"

@@ -165,6 +165,15 @@ def test_an_element_that_is_none_is_named(dtype):
         to_ref("X", [[1, None]], dtype, 2)
 
 
+def test_masked_elements_are_refused():
+    """NumPy sends 1e20 in their place; an array without any is an array."""
+    masked = np.ma.masked_array(np.float32([1, 2]), [False, True])
+    with pytest.raises(InputError, match=r"^input 'X' has masked elements"):
+        to_ref("X", masked, FP32, 1)
+
+    assert [1.0] == to_ref("X", masked[:1], FP32, 1).view().tolist()
+
+
 def test_none_is_refused():
     """The error suggests leaving the input out."""
     with pytest.raises(InputError, match=r"leave it out, or give it a value$"):

@@ -33,9 +33,10 @@ def shape_advice(shape: Shape, expected: Shape, batched: bool) -> str:
     if batched and len(shape) == len(expected) - 1:
         hint = "The batch axis is missing: add it with array[np.newaxis]."
     elif not batched and len(shape) == len(expected) + 1:
+        index = "..., 0" if shape[-1] == 1 < shape[0] else "0"
         hint = (
-            "There is one axis too many: index it away (array[0]), or give the model a "
-            "max_batch_size."
+            f"There is one axis too many: index it away (array[{index}]), or give the "
+            "model a max_batch_size."
         )
     else:
         hint = "Reshape the array, or change dims in the model's configuration."

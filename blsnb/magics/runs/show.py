@@ -39,11 +39,19 @@ class RunDisplay:
         Whether there is a page that can show a widget.
     cell_name
         Returns the name of the cell that runs on this thread, such as ``"In[3]"``.
+    next_name
+        Returns the name of a cell that begins.
     """
 
-    def __init__(self, live: bool, cell_name: Callable[[], str] = str) -> None:
+    def __init__(
+        self,
+        live: bool,
+        cell_name: Callable[[], str] = str,
+        next_name: Callable[[Any], str] = lambda info: "",
+    ) -> None:
         self._live = live
         self._cell_name = cell_name
+        self._next_name = next_name
         self._name = ""
         self._cell: CellPlaces | None = None
         self._threads_before: ThreadSnapshot | None = None
@@ -56,11 +64,11 @@ class RunDisplay:
         self._open_views: deque[LiveView] = deque()
         self._refresher = Refresher(self.refresh)
 
-    def begin_cell(self, *_: Any) -> None:
+    def begin_cell(self, info: Any = None) -> None:
         """Collect runs from now on: a cell begins."""
         self._threads_before = ThreadSnapshot()
         self._cell = CellPlaces(self._live)
-        self._name = ""
+        self._name = self._next_name(info)
 
     def end_cell(self, *_: Any) -> None:
         """Show the runs of the cell that have not been shown.

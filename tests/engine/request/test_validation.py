@@ -279,6 +279,18 @@ REFUSED = {
             "max_batch_size.",
         ),
     ),
+    "a column": (
+        PLAIN,
+        [("A", floats(4, 1))],
+        (),
+        SHAPE.format("[4]", "[4,1]"),
+        SHAPES.format(
+            "[4]",
+            "[4, 1]",
+            "There is one axis too many: index it away (array[..., 0]), or give the "
+            "model a max_batch_size.",
+        ),
+    ),
     "another length": (
         PLAIN,
         [("A", floats(3))],
