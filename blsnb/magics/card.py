@@ -216,8 +216,11 @@ def _more(status: ModelStatus) -> str:
 
 
 def _reason(status: ModelStatus) -> list[str]:
-    """Return the first line of a failure, and the advice."""
-    return [*status.reason.strip().splitlines()[:1], *status.what_helps().splitlines()]
+    """Return the first line of a failure, what led to it, and the advice."""
+    first = status.reason.strip().splitlines()[:1]
+    # Those of a serving model are on its card.
+    led = () if status.state == "READY" else status.findings
+    return [*first, *led, *status.what_helps().splitlines()]
 
 
 def grid(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> dict[str, str]:

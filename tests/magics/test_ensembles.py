@@ -137,6 +137,8 @@ def test_unloading_a_model_reports_its_ensembles(models):
     assert ("it went down when its model 'triple' was unloaded",) == (
         server.model("chain").findings
     )
+    [table] = models.run("%triton models").texts
+    assert "unloaded · it went down when its model 'triple' was unloaded" in table
 
 
 def test_an_ensemble_is_exported_and_imported(models, tmp_path):
