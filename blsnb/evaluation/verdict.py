@@ -70,15 +70,14 @@ class Requirements:
                 yield f"metric {metric.name} failed for {rows}; row {number}: {text}"
 
     def _limits(self, evaluation: Evaluation) -> Iterator[str]:
-        for name, limit in self.at_least.items():
+        for name in {**self.at_least, **self.at_most}:
             interval = evaluation.metrics[name].interval
-            # NaN is not at least anything.
-            if not interval.mean >= limit:
-                yield f"{name} {interval} is below {limit:g}"
-        for name, limit in self.at_most.items():
-            interval = evaluation.metrics[name].interval
-            if not interval.mean <= limit:
-                yield f"{name} {interval} is above {limit:g}"
+            if math.isnan(interval.mean):
+                yield f"{name} has no value"
+            if interval.mean < self.at_least.get(name, -math.inf):
+                yield f"{name} {interval} is below {self.at_least[name]:g}"
+            if interval.mean > self.at_most.get(name, math.inf):
+                yield f"{name} {interval} is above {self.at_most[name]:g}"
 
 
 def report(evaluation: Evaluation, shortfalls: list[str]) -> str:

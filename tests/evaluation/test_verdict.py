@@ -54,7 +54,7 @@ def evaluated(*values, labels=None, higher_is_better=True, interrupted=False):
         (
             {"at_least": {"score": 0}, "at_most": {"score": 9}, "max_failed": 9},
             ("no",),
-            ["score nan [nan, nan] is below 0", "score nan [nan, nan] is above 9"],
+            ["score has no value"],
         ),
     ],
 )

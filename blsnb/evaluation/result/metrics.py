@@ -35,6 +35,8 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
+        if math.isnan(self.mean):
+            return "has no value"
         return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]"
 
 

@@ -60,9 +60,9 @@ def _distributions(evaluation: Evaluation) -> Iterator[Distribution]:
     for metric in evaluation.metrics.values():
         better = "higher" if metric.higher_is_better else "lower"
         failed = f", {len(metric.errors):,} failed" if metric.errors else ""
-        known = f"mean {metric.interval}"
-        mean = "no value" if math.isnan(metric.interval.mean) else known
-        summary = f"{mean}, {better} is better{failed}"
+        interval = metric.interval
+        mean = "" if math.isnan(interval.mean) else "mean "
+        summary = f"{mean}{interval}, {better} is better{failed}"
         yield Distribution(metric.name, summary, metric.values, "{:.4g}".format)
 
 

@@ -67,7 +67,7 @@ def test_a_page_has_the_reasons_for_which_metrics_failed():
         gathering.add(Row(number, {}, {}), RowResult(number, outputs={"Y": number}))
     page = page_of(gathering.evaluation(duration_s=2.0))
 
-    assert "no value, higher is better, 2 failed" == page.distributions[-1].summary
+    assert "has no value, higher is better, 2 failed" == page.distributions[-1].summary
     [(count, code, text)] = page.tables[-1].rows
     assert ("2", "metric broken") == (count, code)
     assert text.startswith("TypeError: ")
