@@ -15,10 +15,11 @@ from blsnb.tensors.ref import TensorRef, freeze
 
 _Array = np.ndarray[Any, Any]
 _RAGGED = "its rows have different lengths"
+_NONE = "an element is None"
 _FOREIGN_KINDS = "mMcV"
 """Dates, durations, complex numbers and structures, which NumPy casts to numbers."""
 
-_NO_TEXTS: tuple[Any, ...] = (NoneType, Iterable, Callable)
+_NO_TEXTS: tuple[Any, ...] = (Iterable, Callable)
 """Types whose texts are for people, such as a dict, a generator or a function."""
 
 
@@ -40,6 +41,9 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     InputError
         Triton has no such type, or the values do not fit the configured one.
     """
+    if hasattr(value, "as_py"):
+        # NumPy reads the buffer of an Arrow string as numbers.
+        value = value.as_py()
     if value is None:
         raise InputError(f"input {name!r} is None; leave it out, or give it a value")
     if isinstance(value, TensorRef):
@@ -99,15 +103,27 @@ def _strings(value: Any) -> _Array:
         raise ValueError("its numbers would become texts: pass bytes")
     array = np.asarray(value, dtype=np.object_)
     kinds = {*map(type, array.ravel())}
+    if NoneType in kinds:
+        raise ValueError(_NONE)
     for kind in kinds:
         if issubclass(kind, list | tuple | np.ndarray):
             raise ValueError(_RAGGED)
         if issubclass(kind, _NO_TEXTS) and not issubclass(kind, str | bytes):
             raise ValueError(f"{kind.__name__} is not a string")
+    if not kinds <= {str, bytes} and any(map(_is_missing, array.ravel())):
+        raise ValueError("an element is missing")
     if np.bytes_ in kinds:
         # NumPy's text of them begins with "b'".
         array = np.vectorize(plain, otypes=[np.object_])(array)
     return array
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is NaN, pandas.NaT or pandas.NA, which has no truth value."""
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
 
 
 def _cast(value: Any, dtype: DType) -> _Array:
@@ -116,7 +132,7 @@ def _cast(value: Any, dtype: DType) -> _Array:
     if given.dtype.kind in _FOREIGN_KINDS:
         raise TypeError(f"Triton has no type for NumPy's {given.dtype}")
     if _has_none(given):
-        raise ValueError("an element is None")
+        raise ValueError(_NONE)
     with np.errstate(all="ignore"):
         array = np.asarray(value, dtype=wanted)
         if _is_lossy(given, array):

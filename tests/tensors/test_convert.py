@@ -97,7 +97,6 @@ def test_a_ragged_list_is_refused(value, dtype, words):
         ((each for each in "ab"), "generator"),
         ({"a": 1}.keys(), "dict_keys"),
         (print, "builtin_function_or_method"),
-        (["a", None], "NoneType"),
     ],
 )
 def test_what_is_no_text_is_not_sent_as_its_text(value, kind):
@@ -158,11 +157,41 @@ def test_values_that_are_equal_in_the_configured_type_are_converted():
     assert [np.inf, 2.5] == to_ref("X", [np.inf, "2.5"], FP16, 1).view().tolist()
 
 
-@pytest.mark.parametrize("dtype", [FP32, INT64, BOOL, BF16])
+@pytest.mark.parametrize("dtype", [FP32, INT64, BOOL, BF16, BYTES])
 def test_an_element_that_is_none_is_named(dtype):
-    """NumPy makes NaN or False of it."""
+    """NumPy makes NaN, False or a text of it."""
     with pytest.raises(InputError, match=r"\[\[1, None\]\]' .*: an element is None$"):
         to_ref("X", [[1, None]], dtype, 2)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda pandas: pandas.Series(["a", None]),
+        lambda pandas: pandas.Series(["a", pandas.NA], dtype="string"),
+        lambda pandas: pandas.Series([1, None], dtype="Int64"),
+        lambda pandas: ["a", float("nan")],
+        lambda pandas: [pandas.NaT],
+    ],
+    ids=["NaN", "NA", "number", "list", "NaT"],
+)
+def test_a_missing_value_is_not_sent_as_its_text(value):
+    """Its text is "nan" or "<NA>"."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    with pytest.raises(InputError, match=r"an element is missing$"):
+        to_ref("X", value(pandas), BYTES, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [("a", BYTES, [b"a"]), (2, INT8, [2]), (["a", "b"], BYTES, [b"a", b"b"])],
+)
+def test_a_scalar_of_arrow_is_its_python_value(value, dtype, expected):
+    """NumPy makes numbers of the buffer of a string."""
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    scalar = arrow.scalar(value)
+
+    assert expected == to_ref("X", scalar, dtype, 1).view().tolist()
 
 
 def test_masked_elements_are_refused():
