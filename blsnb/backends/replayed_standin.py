@@ -102,7 +102,8 @@ def _reason(drop: Drop | None) -> str:
 
 def _is_lost(span: Span) -> bool:
     kept = not span.response_count or span.response_count == len(span.responses)
-    return not kept or lost(span)
+    # At the trace level "timestamps" a call has no tensors.
+    return not kept or lost(span) or not (span.has_tensors or span.error)
 
 
 def _responses_of(span: Span) -> tuple[ResponseMessage, ...]:

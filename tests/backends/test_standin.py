@@ -11,6 +11,7 @@ import pytest
 from asserting import every
 from cells import CONFIG, DOUBLE, TRIPLE, cell
 
+from blsnb import Server
 from blsnb.errors import InferenceError, ModelLoadError, RepositoryError
 from blsnb.magics import card
 from blsnb.parts.server_parts import parts_of
@@ -200,6 +201,22 @@ def test_recorded_responses_are_repeated(server):
         f"{runs[0].id}, {runs[1].id} recorded responses to 1 other set of inputs"
         == caught.value.message
     )
+
+
+def test_a_run_without_tensors_has_no_responses_to_repeat():
+    """The error does not count its call as one with other inputs."""
+    with Server(trace_level="timestamps") as server:
+        put(server)
+        server.standin("leaf", zeros=True)
+        run = server.infer("leaf", X)
+        server.standin("leaf", replay=run)
+        with pytest.raises(InferenceError) as caught:
+            server.infer("leaf", X)
+
+    assert (
+        f"run {run.id} recorded responses to 0 other sets of inputs. "
+        f"Run {run.id} lacks values of 1 call of this model"
+    ) in caught.value.message
 
 
 def test_recorded_errors_and_streams_are_repeated(server):

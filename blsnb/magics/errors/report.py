@@ -219,8 +219,9 @@ class Report:
         failed = self._failed_file(error)
         yield from self._frames(cause.__traceback__, failed)
         filename, line = _syntax_location(cause)
-        if line:
-            name = filename or str(failed[0] if failed else "")
+        name = filename or str(failed[0] if failed else "")
+        # A configuration that `define` received as text has no file.
+        if line and name:
             yield from self._place(name, line, "", None, failed)
         if str(cause) not in str(error):
             yield f"{type(cause).__name__}: {cause}\n"

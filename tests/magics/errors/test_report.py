@@ -358,6 +358,17 @@ def test_a_malformed_configuration_is_shown_at_the_cells_line(notebook):
     assert "2:4" in ran.report
 
 
+def test_a_malformed_configuration_without_a_cell_has_no_location(notebook):
+    """It is an argument of a call, and its position is in the text."""
+    ran = notebook.run(
+        "import blsnb\n"
+        "blsnb.server().define('m', 'class TritonPythonModel: ...', config='foo: 3')"
+    )
+
+    assert "1:4" in ran.report
+    assert "\n:1\n" not in ran.report
+
+
 def test_a_malformed_option_is_shown_with_the_magic_as_typed(notebook):
     """The report does not show IPython's call of the magic."""
     ran = notebook.run(DOUBLE.replace("X:FP32[-1]", "X:FP3[-1]"))
