@@ -64,6 +64,7 @@ class Response:
         TraceError
             The value is no longer kept, or the file of the run does not have it.
         """
+        __tracebackhide__ = True
         if name not in self._refs:
             known = ", ".join(self._refs) or "no outputs"
             similar = did_you_mean(str(name), self._refs)

@@ -127,6 +127,7 @@ class Run(Traced):
         TraceError
             Its value is no longer kept.
         """
+        __tracebackhide__ = True
         responses, reason = self._answer()
         if self._is_of_record and not reason and is_unrecorded(self.trace):
             reason = "it was not recorded; at trace_level='tensors' it is"

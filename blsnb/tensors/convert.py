@@ -41,6 +41,7 @@ def to_ref(name: str, value: Any, dtype: DType | None, rank: int) -> TensorRef:
     InputError
         Triton has no such type, or the values do not fit the configured one.
     """
+    __tracebackhide__ = True
     if hasattr(value, "as_py"):
         # NumPy reads the buffer of an Arrow string as numbers.
         value = value.as_py()
@@ -83,6 +84,7 @@ def _bf16_bytes(array: _Array) -> bytes:
 
 
 def _array(name: str, value: Any, dtype: DType | None, rank: int) -> _Array:
+    __tracebackhide__ = True
     try:
         if dtype is None:
             array = np.asarray(value)
@@ -92,7 +94,7 @@ def _array(name: str, value: Any, dtype: DType | None, rank: int) -> _Array:
             array = _cast(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:
         why = _RAGGED if "inhomogeneous" in str(error) else str(error)
-        raise _conversion_error(name, value, dtype, why) from error
+        raise _conversion_error(name, value, dtype, why) from None
     return array.reshape((1,) * rank) if array.ndim == 0 else array
 
 

@@ -57,21 +57,26 @@ def test_a_failure_shows_the_runs_of_its_test(run_tests):
 
 @pytest.mark.usefixtures("models")
 @pytest.mark.parametrize(
-    "request_line",
+    ("request_line", "error"),
     [
-        'triton_server.infer("inner", {"Z": [1]})',
-        'triton_server.infer("inner", X, profile=True, version=9)',
-        'next(triton_server.stream("inner", {"Z": [1]}))',
+        ('triton_server.infer("inner", {"Z": [1]})', "InferenceError"),
+        ('triton_server.infer("inner", X, profile=True, version=9)', "InferenceError"),
+        ('next(triton_server.stream("inner", {"Z": [1]}))', "InferenceError"),
+        ('triton_server.infer("inner", {"X": ["a"]})', "InputError"),
+        ('triton_server.infer("inner", {"X": None})', "InputError"),
+        ('triton_server.infer("inner", X)["Z"]', "MissingOutputError"),
     ],
 )
-def test_the_traceback_of_a_refused_request_ends_in_the_test(run_tests, request_line):
+def test_the_traceback_of_a_refused_request_ends_in_the_test(
+    run_tests, request_line, error
+):
     """It leaves out the frames of blsnb."""
     body = f"def test_bad(triton_server):\n    {request_line}"
     result = run_tests(body, SERVED)
 
     result.assert_outcomes(failed=1)
     shown = re.findall(r"^(\S+):(\d+): (.*)$", result.stdout.str(), re.MULTILINE)
-    assert [("test_it.py", "6", "InferenceError")] == shown
+    assert [("test_it.py", "6", error)] == shown
 
 
 @pytest.mark.usefixtures("models")
