@@ -195,15 +195,31 @@ def test_a_ragged_list_fails_its_row_only(server):
     assert text.startswith("input 'X' is FP32, and list '[[1.0], [2.0, 3.0]]'")
 
 
-def test_rows_are_stacked_on_request(server):
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist], ids=["array", "list"])
+def test_rows_are_stacked_on_request(server, form):
     """Batches change no answer, and fewer requests are executed."""
     server.define("double", models.DOUBLE, config=models.BATCHING)
-    single = server.evaluate("double", rows_of(10))
-    stacked = server.evaluate("double", rows_of(10), batch=4)
+    rows = [row | {"X": form(row["X"])} for row in rows_of(10)]
+    single = server.evaluate("double", rows)
+    stacked = server.evaluate("double", rows, batch=4)
 
     pairs = zip(single.outputs["Y"], stacked.outputs["Y"], strict=True)
     assert [True] * 10 == [np.array_equal(one, other) for one, other in pairs]
     assert ({"double": 10}, {"double": 3}) == (single.calls, stacked.calls)
+
+
+def test_lists_of_other_shapes_are_not_stacked(server):
+    """Neither with each other nor with arrays."""
+    config = models.BATCHING.replace("[ 2 ]", "[ -1 ]")
+    server.define("double", models.DOUBLE, config=config)
+    rows = [{"X": [1.0]}, {"X": [2.0, 3.0]}, {"X": x(4, 5)}, {"X": [[6.0, 7.0]]}]
+
+    evaluation = server.evaluate("double", rows, batch=4)
+
+    assert {"double": 4} == evaluation.calls
+    assert [[2.0], [4.0, 6.0], [8.0, 10.0], [[12.0, 14.0]]] == [
+        each.tolist() for each in evaluation.outputs["Y"]
+    ]
 
 
 def test_a_failed_batch_is_executed_row_by_row(server):

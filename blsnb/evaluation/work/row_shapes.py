@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -127,16 +128,11 @@ class RowShapes:
         """Return what rows of one stack have in common; None for a row alone."""
         if self._batch == 1 or request.rows[0].sequence is not None:
             return None
-        arrays = request.inputs.values()
-        if not all(isinstance(value, np.ndarray) and value.ndim for value in arrays):
+        found = {name: _shape(value) for name, value in request.inputs.items()}
+        if not all(found.values()) or len({each[1] for each in found.values()}) != 1:
             return None
-        if len({len(value) for value in arrays}) != 1:
-            return None
-        shapes = [
-            (name, value.dtype, value.shape[1:])
-            for name, value in sorted(request.inputs.items())
-        ]
-        return request.added_axis, shapes
+        shapes = [(name, kind, shape) for name, (kind, _, *shape) in found.items()]
+        return request.added_axis, sorted(shapes, key=lambda each: each[0])
 
 
 def stacked(requests: Sequence[RowRequest]) -> RowRequest:
@@ -145,8 +141,7 @@ def stacked(requests: Sequence[RowRequest]) -> RowRequest:
         return requests[0]
     first = requests[0]
     inputs = {
-        name: np.concatenate([each.inputs[name] for each in requests])
-        for name in first.inputs
+        name: _joined([each.inputs[name] for each in requests]) for name in first.inputs
     }
     return RowRequest(
         tuple(each.rows[0] for each in requests),
@@ -154,6 +149,22 @@ def stacked(requests: Sequence[RowRequest]) -> RowRequest:
         tuple(map(_length, requests)),
         first.added_axis,
     )
+
+
+def _joined(values: list[Any]) -> Any:
+    is_array = isinstance(values[0], np.ndarray)
+    return np.concatenate(values) if is_array else list(itertools.chain(*values))
+
+
+def _shape(value: Any) -> tuple[Any, ...]:
+    """Return the type of a value and its axes; empty for what is not stacked."""
+    with contextlib.suppress(ValueError):
+        if isinstance(value, np.ndarray) and value.ndim:
+            return value.dtype, *value.shape
+        # A list takes the configured datatype, which an array has.
+        if isinstance(value, list):
+            return list, *np.shape(value)
+    return ()
 
 
 def _rank(value: Any) -> int | None:
