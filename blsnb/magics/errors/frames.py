@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import itertools
 import linecache
 import os
@@ -133,7 +134,7 @@ def excerpt(
     mark
         Colours the line.
     """
-    lines = linecache.getlines(filename) if text is None else text.splitlines()
+    lines = linecache.getlines(filename) if text is None else list(io.StringIO(text))
     if not 0 < line <= len(lines):
         return []
     first = max(1, line - _AROUND)

@@ -101,7 +101,9 @@ class LineProfile:
     def _timed(self, file: FileLines) -> Iterator[TimedLine]:
         info = self._trace.models[self._span.model]
         is_model = file.file == _MODEL
-        texts = (info.source if is_model else file.source).splitlines()
+        source = info.source if is_model else file.source
+        # `splitlines` would also end lines at form feeds, which Python does not count.
+        texts = source.removesuffix("\n").split("\n")
         hits = {each.line: each for each in file.lines}
         calls = self._calls() if is_model else {}
         for line in range(1, max([len(texts), *hits]) + 1):

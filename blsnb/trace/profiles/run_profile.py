@@ -115,7 +115,7 @@ def _line(
 ) -> ProfiledLine:
     place = text = ""
     if info is not None and frame.is_own and frame.file == "model.py":
-        source = info.source.splitlines()
+        source = info.source.split("\n")
         text = source[frame.line - 1] if frame.line <= len(source) else ""
         place = info.place(frame.line) if info.origin is not None else ""
     return ProfiledLine(model, frame.file, frame.line, place, samples, text)

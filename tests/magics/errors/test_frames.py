@@ -28,6 +28,13 @@ def test_a_line_is_shown_below_the_two_before_it():
     assert expected == shown(4)
 
 
+def test_lines_are_those_of_python():
+    """A form feed separates sections, and ends no line."""
+    text = "\f\na = 1\nb = 2\n"
+
+    assert "----> 3 b = 2" == frames.excerpt(3, text, "nowhere.py", 0, str)[-1]
+
+
 def test_numbers_are_those_of_the_cell():
     """Line numbers include the cell's lines above the file's text."""
     assert ["    10 a = 1", "---> 11 b = 2"] == shown(2, offset=9)

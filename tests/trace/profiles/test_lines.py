@@ -58,6 +58,14 @@ def test_lines_beside_executed_ones_are_shown_and_others_left_out():
     ]
 
 
+def test_lines_are_those_of_python():
+    """A form feed separates sections, and ends no line."""
+    file = FileLines("helper.py", "\f\none\ntwo\n", (LineHits(3, 1, 1),))
+
+    [line] = LineProfile(invoice_run(), 0, [file]).lines()
+    assert "two" == line.text
+
+
 def test_child_calls_have_a_column_of_their_own():
     """Calls of one line at one time are counted once, and gaps between them are not."""
     trace = calling((10_000_000, 14_000_000), (12_000_000, 15_000_000), (20, 20))

@@ -1,5 +1,6 @@
 """Specification of profiles as values: merged, stored, exported."""
 
+import dataclasses
 import json
 import math
 
@@ -60,6 +61,16 @@ def test_a_profile_of_a_run_lists_its_lines():
         " 30.0%       3.3 ms  top  model.py:2",
         " 20.0%       2.2 ms  top  model.py:7",
     ]
+
+
+def test_a_form_feed_in_a_source_ends_no_line():
+    """Lines are those of Python."""
+    trace = invoice_run()
+    top = trace.models[0]._replace(name="top", source="\f\nimport numpy\n")
+    trace = dataclasses.replace(trace, models=(top,))
+
+    found = {row.text for row in RunProfile(trace, PROFILE).lines()}
+    assert {"import numpy", ""} == found
 
 
 def test_an_interval_that_was_not_reached_is_named():
