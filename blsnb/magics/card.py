@@ -35,7 +35,7 @@ def bundle(status: ModelStatus, failure: str = "") -> dict[str, str]:
     Parameters
     ----------
     failure
-        Why the last change failed; the previous version still serves.
+        Why the last change failed, if a previous version may still serve.
     """
     return {"text/html": _html(status, failure), "text/plain": text(status, failure)}
 
@@ -128,10 +128,10 @@ def milliseconds(seconds: float) -> str:
 
 def _warnings(status: ModelStatus, failure: str) -> list[str]:
     lines = []
-    if failure:
+    if failure and status.versions:
         lines.append(f"⚠ {failure}: the previous version still serves")
-    if status.reason:
-        lines.append(f"⚠ {status.reason.strip()}")
+    elif reason := status.reason.strip() or failure:
+        lines.append(f"⚠ {reason}")
     lines += status.what_helps().splitlines()
     lines += [
         f"⚠ {each}" for each in (*status.trouble, *status.running, *status.findings)

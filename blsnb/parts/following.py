@@ -34,7 +34,7 @@ class FollowedChange(NamedTuple):
     text: str
     """Description; empty if the model was loaded."""
     failed: bool = False
-    """Whether the load failed; the previous version still serves."""
+    """Whether the load failed; a previous version still serves."""
 
 
 Report = Callable[[FollowedChange], None]

@@ -311,3 +311,14 @@ def test_an_import_shows_a_table_of_its_models(notebook, tmp_path):
     rows = table["text/plain"].splitlines()
     assert ["model", "double"] == [row.split()[0] for row in rows]
     assert said.startswith(f"There are no models in {tmp_path / 'empty'}: ")
+
+
+def test_a_new_model_that_does_not_load_has_no_version_that_serves(repository):
+    """The card has the reason, once."""
+    root, _, notebook = repository
+    make(root, "other", "1 / 0\n")
+    [card, *_] = notebook.run(INFER).texts
+
+    assert card.startswith("other UNAVAILABLE")
+    assert 1 == card.count("Internal: ZeroDivisionError")
+    assert "still serves" not in card
