@@ -69,7 +69,9 @@ _SPAN_BYTES, _EVENT_BYTES, _FACT_BYTES = 600, 120, 150
 
 
 def _length(value: Any) -> int:
-    return len(value) if isinstance(value, str | bytes | list) else 0
+    if isinstance(value, list):
+        return sum(_FACT_BYTES + _length(each) for each in value)
+    return len(value) if isinstance(value, str | bytes) else 0
 
 
 class Decoded(NamedTuple):
@@ -205,8 +207,8 @@ def _value(value: Any) -> Any:
             return text
         case {"intValue": number}:
             return _int(number)
-        case {"boolValue": bool(flag)} | {"doubleValue": float(flag)}:
-            return flag
+        case {"boolValue": bool(plain)} | {"doubleValue": float(plain) | int(plain)}:
+            return plain
         case {"arrayValue": {"values": list(values)}}:
             return [_value(each) for each in values[:_MAX_EVENTS] if _flat(each)]
         case {"bytesValue": str(text)}:

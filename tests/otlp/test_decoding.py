@@ -94,6 +94,7 @@ def test_a_status_is_an_error_or_none(status, expected):
         ({"intValue": 3}, 3),
         ({"boolValue": True}, True),
         ({"doubleValue": 0.5}, 0.5),
+        ({"doubleValue": 3}, 3),
         ({"bytesValue": "AAE="}, b"\0\1"),
         ({"bytesValue": "A"}, None),
         ({"bytesValue": "é"}, None),
@@ -174,3 +175,11 @@ def test_a_request_that_is_no_object_of_json_is_refused(text):
 def test_a_request_without_spans_has_none(body):
     """Senders may send empty lists, or fields of later releases."""
     assert ([], 0) == decode_document(body)
+
+
+def test_the_memory_of_a_list_is_that_of_its_texts():
+    """A list of long texts counts as much as the texts alone."""
+    text = {"stringValue": "t" * 100_000}
+    value = {"arrayValue": {"values": [text, text]}}
+
+    assert one(attributes=[{"key": "k", "value": value}]).size > 200_000
