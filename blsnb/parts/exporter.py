@@ -1,4 +1,4 @@
-"""Samples of the runs of a server, sent to an OpenTelemetry Collector."""
+"""The export of a server's runs, or samples of them, to an OpenTelemetry Collector."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _DELAY_S = 0.5
 _RETRY_S = 5.0
 """Seconds until the next attempt after a failed one."""
 _TIMEOUT_S = 5.0
+"""Seconds until the Collector must have answered a message."""
 _FLUSH_S = 2.0
-"""Seconds for the last spans when the server is closed."""
+"""Seconds in which the last messages begin when the server is closed."""
 _log = logging.getLogger("blsnb.otlp")
 
 
@@ -157,15 +158,15 @@ class Exporter:
             with self._changed:
                 if self._end_s is None:
                     self._changed.wait(wait_s)
-                end_s = self._end_s
+                is_last = self._end_s is not None
             wait_s = _DELAY_S
             try:
                 self._convert()
-                self._send(end_s)
+                self._send()
             except Exception as error:
                 self._report(error)
                 wait_s = _RETRY_S
-            if end_s is not None:
+            if is_last:
                 return
 
     def _convert(self) -> None:
@@ -183,15 +184,17 @@ class Exporter:
             self._spans.popleft()
             self._dropped_spans += 1
 
-    def _send(self, end_s: float | None) -> None:
+    def _left_s(self) -> float:
+        return _TIMEOUT_S if self._end_s is None else self._end_s - time.monotonic()
+
+    def _send(self) -> None:
         """Send the spans that wait; those of a failed message wait further."""
         from blsnb.otlp.encoding import document
         from blsnb.otlp.sending import MAX_SPANS, send
 
-        while self._spans and (end_s is None or time.monotonic() < end_s):
+        while self._spans and (left_s := self._left_s()) > 0:
             count = min(MAX_SPANS, len(self._spans))
             message = [self._spans[place] for place in range(count)]
-            left_s = _TIMEOUT_S if end_s is None else end_s - time.monotonic()
             send(document(message), self._endpoint, timeout_s=max(0.1, left_s))
             for _ in range(count):
                 self._spans.popleft()
@@ -211,7 +214,7 @@ class Exporter:
             _log.exception("no spans are sent")
 
     def close(self) -> None:
-        """Send what waits, at most for two seconds, and end the thread."""
+        """End the thread; what waits is sent, but no message begins after 2 s."""
         self._stop_observing()
         with self._changed:
             self._end_s = time.monotonic() + _FLUSH_S

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 import urllib.request
 from collections.abc import Iterator
 
@@ -18,6 +19,7 @@ from collector import Collector, collecting
 from spans import assemble
 
 from blsnb import Server
+from blsnb.otlp import sending
 from blsnb.otlp.decoding import decode
 from blsnb.parts import exporter as exporters
 from blsnb.parts.server_parts import parts_of
@@ -206,6 +208,24 @@ def test_closing_sends_what_waits(collector, caplog):
     bodies = [decode(each.body, "application/json") for each in collector.received]
     assert SPANS_PER_RUN == sum(len(body.spans) for body in bodies)
     assert [] == caplog.messages
+
+
+def test_closing_begins_no_message_after_its_time(collector, monkeypatch):
+    """A message in flight ends, those that wait behind it are dropped."""
+    monkeypatch.setattr(sending, "MAX_SPANS", 1)
+    monkeypatch.setattr(exporters, "_FLUSH_S", 0.0)
+    collector.may_answer.clear()
+    server = Server(otlp=collector.url)
+    server.define("double", DOUBLE, config=CONFIG)
+    server.infer("double", X)
+    collector.wait()
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    exporter = parts_of(server).exporter
+    assert waiting.until(lambda: exporter._end_s is not None)
+    collector.may_answer.set()
+    closing.join()
+    assert 1 == len(collector.received)
 
 
 def test_an_invalid_address_is_an_error():
