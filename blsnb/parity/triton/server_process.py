@@ -25,8 +25,8 @@ from blsnb.files.interrupts import uninterrupted
 from blsnb.files.owned import Creator, remove
 from blsnb.parity.triton.environment import TritonEnv
 
-READY_S = 60.0
-STOP_S = 10.0
+READY_S, STOP_S = 60.0, 10.0
+"""Maximum seconds until a server is ready, and until it has ended gracefully."""
 LOOPBACK = "127.0.0.1"
 SHARED_MEMORY = Path("/dev/shm")
 _POLL_S = 0.05
@@ -172,6 +172,7 @@ class TritonServer:
                 )
             if self._listens() and self._is_ready():
                 return
+            time.sleep(_POLL_S)
         raise ServerDiedError(
             f"the server was not ready after {ready_s:g} s; its last lines:",
             self.log_end(),
@@ -189,7 +190,6 @@ class TritonServer:
             try:
                 socket.create_connection((LOOPBACK, port), timeout=5).close()
             except OSError:
-                time.sleep(_POLL_S)
                 return False
         return True
 
