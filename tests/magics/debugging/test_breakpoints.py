@@ -23,7 +23,7 @@ def twice(x):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_dot_stops_if_it_is_set_before_the_cell_first_runs(kernel, name):
+def test_a_breakpoint_stops_if_it_is_set_before_the_cell_first_runs(kernel, name):
     """The dot is bound when the model is loaded."""
     source = KINDS[name].format(name=name)
     line = line_of(source, "self.factor)")
@@ -34,7 +34,7 @@ def test_a_dot_stops_if_it_is_set_before_the_cell_first_runs(kernel, name):
 
 
 @pytest.mark.parametrize("name", ["sync", "line_magic"])
-def test_a_dot_stops_if_it_is_set_after_the_cell_has_run(kernel, name):
+def test_a_breakpoint_stops_if_it_is_set_after_the_cell_has_run(kernel, name):
     """The model is not loaded again."""
     source = KINDS[name].format(name=name)
     line = line_of(source, "self.factor)")
@@ -45,7 +45,7 @@ def test_a_dot_stops_if_it_is_set_after_the_cell_has_run(kernel, name):
 
 
 @pytest.mark.parametrize("name", ["sync", "async"])
-def test_a_dot_stops_if_the_debugger_is_switched_on_after_the_definition(off, name):
+def test_a_breakpoint_stops_if_the_debugger_is_switched_on_later(off, name):
     """The cells of all models are mapped when the debugger is on."""
     source = KINDS[name].format(name=name)
     line = line_of(source, "self.factor)")
@@ -66,7 +66,7 @@ def test_a_dot_in_initialize_stops_when_the_model_is_loaded(kernel):
     assert [[stop], [stop]] == [kernel.stops_of(source) for _ in range(2)]
 
 
-def test_a_dot_stops_in_a_cell_that_was_edited_and_run_again(kernel):
+def test_a_breakpoint_stops_in_a_cell_that_was_edited_and_run_again(kernel):
     """The lines of the new text count, and the old text stops no longer."""
     old = SYNC.format(name="edited")
     new = old.replace("self.factor = 2", "self.factor = 3\n        self.bias = 0")
@@ -79,7 +79,7 @@ def test_a_dot_stops_in_a_cell_that_was_edited_and_run_again(kernel):
     assert [(kernel.path_of(new), line)] == kernel.stops_of(run_of("edited"))
 
 
-def test_a_dot_stops_after_an_edit_that_did_not_load(kernel):
+def test_a_breakpoint_stops_after_an_edit_that_did_not_load(kernel):
     """The model that still serves stops in the cell that defined it."""
     source = SYNC.format(name="kept")
     line = line_of(source, "self.factor)")
@@ -90,8 +90,8 @@ def test_a_dot_stops_after_an_edit_that_did_not_load(kernel):
     assert [(kernel.path_of(source), line)] == kernel.stops_of(run_of("kept"))
 
 
-def test_a_dot_stops_in_either_of_two_cells_with_the_same_text(kernel):
-    """A front end knows both by their text, so each has the dots of the other."""
+def test_a_breakpoint_stops_in_either_of_two_cells_with_the_same_text(kernel):
+    """A front end knows both by their text, so each has those of the other."""
     source = SYNC.format(name="twice")
     line = line_of(source, "self.factor)")
     stops = []
@@ -103,7 +103,7 @@ def test_a_dot_stops_in_either_of_two_cells_with_the_same_text(kernel):
     assert [(kernel.path_of(source), line)] * 2 == stops
 
 
-def test_a_dot_stops_in_a_file_beside_the_model(kernel):
+def test_a_breakpoint_stops_in_a_file_beside_the_model(kernel):
     """The cell of a helper is mapped as that of the model is."""
     kernel.run(HELPER)
     kernel.run(HELPED.format(name="helped"))
@@ -112,7 +112,7 @@ def test_a_dot_stops_in_a_file_beside_the_model(kernel):
     assert [(kernel.path_of(HELPER), 3)] == kernel.stops_of(run_of("helped"))
 
 
-def test_a_dot_stops_in_a_file_of_an_imported_repository(kernel, tmp_path):
+def test_a_breakpoint_stops_in_a_file_of_an_imported_repository(kernel, tmp_path):
     """JupyterLab's editor names an open file by its text, and a source by its path."""
     text = SYNC.format(name="").partition("\n")[2]
     line = line_of(text, "self.factor)")

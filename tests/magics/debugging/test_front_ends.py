@@ -66,12 +66,12 @@ def test_an_unknown_debugger_is_reported_once(unknown, capsys):
     assert 1 == capsys.readouterr().err.count("does not know this version of debugpy")
 
 
-def test_a_dot_is_not_verified_if_the_debugger_is_unknown(unknown, tmp_path):
-    """The reply names the reason; dots in other cells are left alone."""
+def test_a_breakpoint_is_not_verified_if_the_debugger_is_unknown(unknown, tmp_path):
+    """The reply names the reason; breakpoints in other cells are left alone."""
 
     async def set_breakpoints(message):
-        dots = message["arguments"]["breakpoints"]
-        return {"body": {"breakpoints": [{"verified": True, **dot} for dot in dots]}}
+        given = message["arguments"]["breakpoints"]
+        return {"body": {"breakpoints": [each | {"verified": True} for each in given]}}
 
     async def forward(message):
         return message
@@ -88,9 +88,9 @@ def test_a_dot_is_not_verified_if_the_debugger_is_unknown(unknown, tmp_path):
         replies.append(asyncio.run(handlers["setBreakpoints"](message)))
     requests.leave()
 
-    dots = [reply["body"]["breakpoints"][0] for reply in replies]
-    assert [False, True] == [dot["verified"] for dot in dots]
-    assert dots[0]["message"] == unknown.refusal
+    found = [reply["body"]["breakpoints"][0] for reply in replies]
+    assert [False, True] == [each["verified"] for each in found]
+    assert found[0]["message"] == unknown.refusal
     assert {"setBreakpoints": set_breakpoints} == handlers
 
 

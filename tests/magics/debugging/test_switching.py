@@ -37,7 +37,7 @@ def slow_adapter(tmp_path, monkeypatch):
 
 
 def test_the_debugger_can_be_switched_off_and_on_quickly(slow_adapter):
-    """The adapter accepts clients also while earlier ones leave, and dots stop then."""
+    """The adapter accepts clients while earlier ones leave; breakpoints stop then."""
     for _ in range(TIMES):
         slow_adapter.attach()
         slow_adapter.detach()

@@ -32,9 +32,9 @@ class CellLines:
         return sorted({self._first + line for line in _lines_of(code)})
 
     def bound(self, line: int) -> int | None:
-        """Return the line at which a dot stops; None if it stops nowhere.
+        """Return the line at which a breakpoint stops; None if it stops nowhere.
 
-        A dot on a line without code moves up to the line above that has some.
+        A breakpoint on a line without code moves up to the line above that has some.
         """
         if line <= self._first:
             return None
