@@ -12,8 +12,8 @@ from IPython.display import display
 from blsnb.magics.frontend import (
     bundle,
     call_interruptibly,
-    has_no_models,
     has_page,
+    needs_displayed_widgets,
     note_run,
 )
 from blsnb.options import options
@@ -146,10 +146,10 @@ def _show_form(form: Form) -> None:
 
     A saved notebook keeps the form as a text, and the last result.
     """
-    if not (has_no_models() or has_page(get_ipython())):
+    if not (needs_displayed_widgets() or has_page(get_ipython())):
         display(form.still(), raw=True)
         return
-    if has_no_models():
+    if needs_displayed_widgets():
         display(form.widget)
     else:
         display(form.placed(), raw=True)

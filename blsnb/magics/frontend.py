@@ -1,4 +1,4 @@
-"""The frontend: documents of runs and their connection, progress bars, features."""
+"""The kernel's side of a page: displayed runs, progress bars, what the page can do."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from blsnb.views.live.connection import Connection
 
 _MAX_KNOWN = 10_000
-"""Maximum number of page ids remembered for runs that were dropped."""
+"""Maximum number of page ids remembered to tell dropped runs from unknown ones."""
 _log = logging.getLogger(__name__)
 
 
-def has_no_models() -> bool:
-    """Whether the page has models only of widgets that are displayed themselves.
+def needs_displayed_widgets() -> bool:
+    """Whether the page connects only those widgets that are displayed themselves.
 
     Elsewhere a widget can replace a document in the page, while a saved
     notebook keeps the document.
@@ -169,7 +169,7 @@ class DisplayedRuns:
         Parameters
         ----------
         in_page
-            Whether a page is known to display it; otherwise the running cell tells.
+            Whether a page is known to display it; otherwise see `has_page`.
         replayer
             Executes its calls again; None for the default server.
         """
@@ -343,7 +343,7 @@ def has_page(shell: Any) -> bool:
     and exporters then load code from the network. They name no cell.
     """
     kernel = getattr(shell, "kernel", None)
-    if kernel is None or has_no_models():
+    if kernel is None or needs_displayed_widgets():
         return False
     metadata = kernel.get_parent().get("metadata") or {}
     return "cellId" in metadata

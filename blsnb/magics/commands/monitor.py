@@ -13,7 +13,7 @@ from blsnb.errors import TritonServerError
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import has_no_models
+from blsnb.magics.frontend import needs_displayed_widgets
 from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Monitors:
             print(monitor)
             return
         widget = monitor.widget()
-        if has_no_models():
+        if needs_displayed_widgets():
             handle = display(widget, display_id=True)
         else:
             handle = display(widget.document(), raw=True, display_id=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from blsnb.engine.threads.waiter import Waiter
 from blsnb.engine.threads.watcher import Watcher
 from blsnb.errors import OutOfResourcesError
-from blsnb.magics.frontend import has_no_models, trace_now
+from blsnb.magics.frontend import needs_displayed_widgets, trace_now
 
 if TYPE_CHECKING:
     from blsnb.magics.runs.places import OutputPlace
@@ -46,7 +46,7 @@ class LiveView:
             from blsnb.views.live.trace_view import TraceView
 
             self._view = TraceView(self._trace)
-        self._has_document = not has_no_models()
+        self._has_document = not needs_displayed_widgets()
         if self._has_document:
             self._keep_clock.kept(time.monotonic_ns(), 0)
             self._show_document()

@@ -14,8 +14,8 @@ from IPython.display import DisplayHandle, display
 from blsnb.magics.frontend import (
     bundle,
     collapsed,
-    has_no_models,
     has_page,
+    needs_displayed_widgets,
     note,
     trace_now,
 )
@@ -130,7 +130,7 @@ class CellPlaces:
     def __init__(self, are_reserved: bool) -> None:
         self._are_reserved = are_reserved
         # A program that executes notebooks would keep the state of each widget.
-        self._has_widgets = has_no_models() or has_page(get_ipython())
+        self._has_widgets = needs_displayed_widgets() or has_page(get_ipython())
         self._publisher = _publisher()
         self._numbers = itertools.count()
         self._places: dict[int, OutputPlace] = {}

@@ -14,7 +14,7 @@ from blsnb.errors import TraceFileError, TritonServerError
 from blsnb.files.secret_file import SecretFile
 from blsnb.magics.commands.usages import SUMMARIES
 from blsnb.magics.flags import Flags
-from blsnb.magics.frontend import has_no_models, has_page
+from blsnb.magics.frontend import has_page, needs_displayed_widgets
 from blsnb.magics.line import Line
 
 if TYPE_CHECKING:
@@ -235,6 +235,6 @@ def bundle(watch: Watch) -> dict[str, Any]:
     """Return the live list of a watch, or its text if no page can show widgets."""
     shown = watch.widget()
     kept: dict[str, Any] = (
-        shown._repr_mimebundle_() if has_no_models() else shown.still()
+        shown._repr_mimebundle_() if needs_displayed_widgets() else shown.still()
     )
     return kept
