@@ -21,6 +21,7 @@ LogWriter = Callable[[str, str, str, Unpack[LogPlace]], None]
 NoteWriter = Callable[[str, str, str], None]
 """Receives a note about a model: model, level, text."""
 _KEPT = 10_000
+"""Maximum number of log lines kept of all models."""
 _MAX_LINES = 1000
 """Maximum number of log lines kept per call."""
 _SEVERITIES = {"WARNING": logging.WARNING, "ERROR": logging.ERROR}

@@ -1,4 +1,4 @@
-"""Delay Ctrl-C until files are complete."""
+"""Work in which Ctrl-C waits, has no effect, or has effect only once."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def random_value(spec: InputSpec, shape: Shape, seed: int) -> Value:
     Raises
     ------
     FieldError
-        The array would be too large.
+        The array would be too large, or the datatype is unknown.
     """
     dtype = BY_DATATYPE.get(spec.datatype)
     if dtype is None:

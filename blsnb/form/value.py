@@ -44,7 +44,7 @@ class ValueSteps:
         Parameters
         ----------
         code
-            The same in Python, with ``{}`` in the place of the value.
+            The conversion in Python, with ``{}`` in the place of the value.
         """
         self.result = convert(self.result)
         self._code = code.replace("{}", self._code)

@@ -1,4 +1,4 @@
-"""Instances to keep and to add when only instance groups have changed."""
+"""Changes of a configuration without a reload: instances to keep and to add."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class InstanceChanges(NamedTuple):
         return cls(tuple(kept), tuple(added))
 
 
-def differ_in_instances_only(one: ModelConfig, other: ModelConfig) -> bool:
-    """Whether a change of configuration needs no reload of the model.
+def needs_no_reload(one: ModelConfig, other: ModelConfig) -> bool:
+    """Whether a model with one configuration can change to the other as it is.
 
     References
     ----------

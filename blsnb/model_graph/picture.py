@@ -25,11 +25,12 @@ from blsnb.views.pictures.layout import (
 _WIDTH = 960.0
 _MARGIN = 12.0
 _MAX_LISTED = 100
+_LINE = svg.COLOURS["line"]
 _KINDS = {"missing": "no such model", "undecided": "undecided"}
 
 
 def measured(trace: Trace) -> Measured:
-    """Return number of calls and own time of each model of a run."""
+    """Return the calls and own time of each model of a run, and who called whom."""
     graph = callgraph.call_graph(trace)
     names = {
         box.model: trace.models[box.model].name for box in graph.boxes if box.model >= 0
@@ -127,9 +128,6 @@ def _picture(
         role="img",
         aria_label=f"Graph of {counted(len(names), 'model')}",
     )
-
-
-_LINE = svg.COLOURS["line"]
 
 
 def _links(graph: ModelGraph, drawing: Drawing) -> str:

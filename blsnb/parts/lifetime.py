@@ -30,7 +30,7 @@ class ServerLifetime:
         self.exit_timeout_s = exit_timeout_s
         self.closed = False
         self.is_copy = False
-        """Whether this is the copy of a forked child: it is closed, too."""
+        """Whether this is the copy of a forked child, which counts as closed."""
         self._end_s = 0.0
         self._closers: dict[Close, None] = {}
         _lifetimes.add(self)
@@ -75,7 +75,7 @@ class ServerLifetime:
         return lambda: self._closers.pop(close, None)
 
     def close(self) -> None:
-        """Close all parts once; in a forked child they are the parent's."""
+        """Close all parts once; the copy in a forked child counts as closed."""
         if self.closed:
             return
         self.closed = True

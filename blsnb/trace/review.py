@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -101,9 +101,9 @@ def _column(spans: Sequence[Span], name: str) -> Array:
 
 
 def _sequential(calls: Calls) -> Iterator[tuple[list[int], int]]:
-    """Yield calls of one model by one line of one caller, made one after the other.
+    """Yield the rows of each loop, made one after the other, and their total duration.
 
-    In order of their starts, with their total duration; in order of the first rows.
+    A loop has calls of one model by one line of one caller, in order of their starts.
     """
     order, first = _loops(calls)
     if not len(first):
@@ -123,7 +123,10 @@ def _sequential(calls: Calls) -> Iterator[tuple[list[int], int]]:
 
 
 def _loops(calls: Calls) -> tuple[Array, Array]:
-    """Return the rows of ended calls, loop by loop, and where each loop begins."""
+    """Return the rows of ended calls, loop by loop, and where each loop begins.
+
+    Calls without a caller or a known line are left out.
+    """
     ended, caller, line = (calls[name] for name in ("request_end_ns", "parent", "line"))
     rows = np.flatnonzero((ended != 0) & (caller >= 0) & (line != 0))
     keys = [calls[name][rows] for name in ("model", "line", "parent")]
@@ -241,7 +244,7 @@ def _is_copy(this: TensorRef, other: TensorRef) -> bool:
 
 
 def _ignoring(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Iterator[int]:
-    """Yield the Python models that ran on after their client left, without checking."""
+    """Yield the rows of Python models that ignored that their client had left."""
     flags_of = column_of(spans, "flags")
     if not any(bits & CallFlag.CANCELLED for bits in set(map(int, flags_of))):
         return
@@ -257,7 +260,8 @@ def _ignoring(spans: Sequence[Span], models: Sequence[ModelInfo]) -> Iterator[in
 
 def _crowds(
     spans: Sequence[Span], calls: Calls, models: Sequence[ModelInfo]
-) -> Iterable[tuple[int, str]]:
+) -> Iterator[tuple[int, str]]:
+    """Yield a row and a note for each model that had too few instances."""
     names = "model", "queue_start_ns", "compute_start_ns"
     model_of, queued, begun = (calls[name] for name in names)
     instance_of = column_of(spans, "instance")

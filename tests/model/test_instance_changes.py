@@ -7,7 +7,7 @@ import pytest
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.instance_changes import (
     InstanceChanges,
-    differ_in_instances_only,
+    needs_no_reload,
     with_instances_of,
 )
 from blsnb.model.normalization import normalise
@@ -60,7 +60,7 @@ def test_the_name_of_a_group_may_change_and_its_kind_may_not():
 )
 def test_other_changes_need_a_reload(more, only):
     """Instance groups and the version policy do not."""
-    assert only is differ_in_instances_only(config(), config(more=more))
+    assert only is needs_no_reload(config(), config(more=more))
 
 
 def test_only_instance_groups_are_replaced():

@@ -27,7 +27,7 @@ from blsnb.engine.served import Served
 from blsnb.engine.version import ServedVersion
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig
-from blsnb.model.instance_changes import InstanceChanges, differ_in_instances_only
+from blsnb.model.instance_changes import InstanceChanges, needs_no_reload
 from blsnb.model.normalization import check_directory_name, normalise
 from blsnb.model.rules.tensors import check_tensors
 from blsnb.model.rules.validate import validate_poll
@@ -152,7 +152,7 @@ class Loader:
         made = self._made.get(version)
         if made is None or not self._engine.schedulers.can_resize(config):
             return False
-        return differ_in_instances_only(made.config, config)
+        return needs_no_reload(made.config, config)
 
     def _load_versions(
         self,

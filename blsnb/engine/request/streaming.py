@@ -20,6 +20,7 @@ from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.trace.events import Call, CallFlag
 
 _COLLECT_AFTER_S = 0.2
+"""Seconds of waiting after which reference cycles are collected once."""
 
 
 class Readable(Protocol):

@@ -102,7 +102,7 @@ class RateLimiter(Generic[T]):
 
     @property
     def limits(self) -> Mapping[Resource, int]:
-        """Count of each resource that an instance needs."""
+        """Available count of each resource that any instance needs."""
         return self._limits
 
     def stage(self, execution: T, instance: Hashable) -> list[T]:

@@ -49,7 +49,7 @@ class Subcommand(NamedTuple):
     module: str
     """Name of the module in `blsnb.magics`."""
     function: str = ""
-    """Name of the function that runs it; empty if a method of a class does."""
+    """Name of the function that runs it; empty if its owner does."""
     parser: str = ""
     """Name of the function that returns its parser; empty if it has no parser."""
     owner: str = ""
@@ -57,7 +57,7 @@ class Subcommand(NamedTuple):
 
     @property
     def run(self) -> Callable[[Line], Any] | None:
-        """The function that runs it; None if `TritonMagics` does."""
+        """The function that runs it; None if its owner does."""
         run: Callable[[Line], Any] | None = self._imported(self.function)
         return run
 
@@ -153,7 +153,7 @@ def help_of(name: str) -> str:
 
 @cache
 def examples() -> dict[str, dict[str, str]]:
-    """Return what each example does, by its line, and these by magic or subcommand."""
+    """Return the examples by magic or subcommand: what each does, by its line."""
     found: dict[str, dict[str, str]] = {}
     for block in _EXAMPLES.read_text(encoding="utf-8").strip().split("\n\n"):
         lines = block.splitlines()

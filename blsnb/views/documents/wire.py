@@ -37,7 +37,7 @@ _OF_BASELINE = (
     *("format", "run", "start_ns", "n"),
     *("models", "errors", "columns", "requests"),
 )
-"""Columns of a baseline that the page shows."""
+"""Fields of a baseline's header that the page needs."""
 
 _OF_RESPONSES = "id", "request_start_ns", "responses"
 
@@ -81,7 +81,7 @@ def assemble(
     notes
         Notes on the whole run; they are shown with its first call.
     height
-        Last height of the view in pixels.
+        Minimum height of the view in pixels, or its last height.
     buffer
         Receives the columns; a new one if None.
     """
