@@ -188,8 +188,7 @@ def _span(described: Any) -> ReceivedSpan | None:
 def _events(described: dict[str, Any]) -> Iterator[SpanEvent]:
     for event in _listed(described, "events")[:_MAX_EVENTS]:
         if isinstance(event, dict) and (ns := _ns(event.get("timeUnixNano"))):
-            facts = _attributes(event) if "attributes" in event else _NO_FACTS
-            yield SpanEvent(_text(event.get("name")), ns, facts)
+            yield SpanEvent(_text(event.get("name")), ns, _attributes(event))
 
 
 def _attributes(holder: dict[str, Any]) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ class ServerLifetime:
         Maximum seconds for requests in flight to complete when the server is closed.
     """
 
-    def __init__(self, exit_timeout_s: float = 30.0) -> None:
+    def __init__(self, exit_timeout_s: float) -> None:
         self.exit_timeout_s = exit_timeout_s
         self.closed = False
         self.is_copy = False

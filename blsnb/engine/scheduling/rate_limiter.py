@@ -30,10 +30,6 @@ class Needs(NamedTuple):
 class ResourceRefused(Exception):
     """An instance could never execute, or resources contradict each other."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
-
 
 class _Member:
     """An instance with its needs and its rank."""

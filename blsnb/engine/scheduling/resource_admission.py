@@ -64,7 +64,7 @@ class ResourceAdmission:
                 self._limiter.add(needs)
             except ResourceRefused as refused:
                 raise ModelConfigError(
-                    refused.message,
+                    str(refused),
                     "create",
                     advice="See rate_limiter in the model's instance_group, and "
                     "rate_limit_resources of the server.",

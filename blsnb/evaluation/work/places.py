@@ -72,6 +72,7 @@ class Place:
             count = self.workers or REQUESTS
             runtime = parts.devices.runtime
             return RowsOnServer(self.server_url, settings, runtime, count)
+        # For another place, too: it refuses a model that is not ready.
         here = RowsInServer(parts, settings)
         if self.is_this_thread:
             return here

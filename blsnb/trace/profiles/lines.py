@@ -134,7 +134,10 @@ def lines_of(trace: Trace) -> LineProfile | None:
     if not found:
         return None
     try:
-        return LineProfile(trace, _call(trace, found[0]), _files(found[0].data))
+        call = found[0].call
+        if call is None or trace.row_of(call) < 0:
+            raise ValueError("there is no such call")
+        return LineProfile(trace, call, _files(found[0].data))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise TraceError(f"the lines of the run are damaged: {error!r}") from error
 
@@ -150,12 +153,6 @@ def stored_lines(call: int, files: Iterable[FileLines]) -> Profile:
         for each in files
     ]
     return Profile(KIND, call, {"files": rows}, b"")
-
-
-def _call(trace: Trace, profile: Profile) -> int:
-    if profile.call is None or trace.row_of(profile.call) < 0:
-        raise ValueError("there is no such call")
-    return profile.call
 
 
 def _files(data: Mapping[str, Any]) -> Iterator[FileLines]:

@@ -186,7 +186,7 @@ def test_the_server_sets_the_counts(counts, limits, extra):
         assert (
             f'Resource count for "R" is limited to {limit} which will prevent '
             "scheduling of one or more model instances, the minimum required count is "
-            f"{limit + 1}" == caught.value.message
+            f"{limit + 1}" == str(caught.value)
         )
 
 
@@ -198,7 +198,7 @@ def test_a_refusal_leaves_nothing():
         limiter.add({"b": Needs({Resource("R", 0): 1})})
     assert (
         'Resource "R" is present as both global and device-specific resource in the '
-        "model configuration." == caught.value.message
+        "model configuration." == str(caught.value)
     )
 
     limiter.add({"c": needs(R=1)})
