@@ -144,8 +144,8 @@ class Server:
         One in this many requests is sent to the Collector; also each one that came with
         a ``traceparent``.
     otlp_count
-        Maximum number of requests that are sent, besides those with a ``traceparent``;
-        -1 for no limit, 0 to send none.
+        Maximum number of requests that are sent; those with a ``traceparent`` are sent
+        beyond it, too. -1 for no limit, 0 to send none.
 
     Raises
     ------

@@ -81,12 +81,9 @@ class RequestSampler:
         """Return whether the next request is taken."""
         with self._lock:
             self._seen += 1
-            if has_context:
-                return self._is_on
-            if not self._left or self._seen % self._rate:
-                return False
-            self._left -= self._left > 0
-            return True
+            is_next = bool(self._left) and self._seen % self._rate == 0
+            self._left -= is_next and self._left > 0
+            return is_next or (has_context and self._is_on)
 
 
 class Exporter:

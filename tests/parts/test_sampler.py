@@ -25,13 +25,21 @@ def test_no_more_requests_than_the_count_are_taken():
 
 
 def test_a_request_with_a_context_is_taken_whatever_the_rate():
-    """It counts for the rate, and not as one of the maximum; at 0 it is not taken."""
+    """It counts for the rate, and is taken beyond the maximum; at 0 it is not."""
     sampler = RequestSampler(3, 1)
 
     assert [1] == taken(sampler, 1, has_context=True)
     assert [2] == taken(sampler, 5)
     assert [1] == taken(sampler, 1, has_context=True)
     assert [] == taken(RequestSampler(1, 0), 1, has_context=True)
+
+
+def test_a_request_with_a_context_can_be_that_of_the_rate():
+    """Then it is one of the maximum."""
+    sampler = RequestSampler(2, 2)
+    taken(sampler, 2, has_context=True)
+
+    assert [2] == taken(sampler, 4)
 
 
 def test_a_change_begins_to_count_anew():

@@ -17,7 +17,7 @@ from blsnb.watch.trace_settings import RemoteTraceSettings
 from blsnb.watch.watch import Watch, receive
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-SETTINGS = [{"rate": 3}, {"rate": 2, "count": 3}, {"level": "OFF"}]
+SETTINGS = [{"rate": 3}, {"rate": 2, "count": 3}, {"count": 2}, {"level": "OFF"}]
 pytestmark = [
     pytest.mark.triton_server,
     pytest.mark.timeout(180),  # A busy machine starts the real server slowly.
