@@ -1,4 +1,4 @@
-/** The entry of a field that uploads a file in pieces: a server closes connections with large messages. */
+/** A field that uploads a file in pieces: Jupyter closes connections with large messages. */
 
 import type { WidgetModel } from "./kernel/widget.ts";
 

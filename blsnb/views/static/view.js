@@ -1284,8 +1284,8 @@ function filterOf(text, trace) {
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
   if (comparison && wanted === "new") return (call) => comparison.isNew(call);
   if (wanted === "batched") return (call) => trace.calls.batch[call] > 1;
-  const said2 = /^(corr|id|param):(.+)$/.exec(wanted);
-  if (said2) return saying(trace, said2[1], said2[2].trim());
+  const field = /^(corr|id|param):(.+)$/.exec(wanted);
+  if (field) return fieldFilter(trace, field[1], field[2].trim());
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
@@ -1295,7 +1295,7 @@ function filterOf(text, trace) {
   );
   return (call) => named[trace.calls.model[call]];
 }
-function saying(trace, what, wanted) {
+function fieldFilter(trace, what, wanted) {
   const { requests, response_parameters: responses2 } = trace.header;
   if (what === "corr") return (call) => is(requests[trace.id(call)]?.correlation_id, wanted);
   if (what === "id")

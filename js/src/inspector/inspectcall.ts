@@ -31,6 +31,7 @@ interface CallParts {
   debug: DebugPart;
 }
 
+/** Return what the inspector shows of a call, from its name down to its log. */
 export function oneCall(
   session: Session,
   call: number,
@@ -42,7 +43,7 @@ export function oneCall(
   const failed = trace.has(call, Flag.ERROR);
   const source = sourceLines(session, call);
   const values = tensors.show(call);
-  // Who has asked for a profile sees it without scrolling.
+  // A profile that the user requested is seen without scrolling.
   const few = !failed && !trace.profile && !trace.header.lines?.[id] && hasFewValues(trace.header.tensors[id]);
   return [
     breadcrumb(session, call),

@@ -1,4 +1,4 @@
-/** The filter: part of a name or device, a state, a bound, or what a request says. Pure. */
+/** The filter: part of a name or device, a state, a bound, or a field of a request. Pure. */
 
 import type { Parameter } from "./header.ts";
 import type { Trace } from "./trace.ts";
@@ -22,8 +22,8 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
   if (comparison && wanted === "changed") return (call) => comparison.changed.has(call);
   if (comparison && wanted === "new") return (call) => comparison.isNew(call);
   if (wanted === "batched") return (call) => trace.calls.batch[call] > 1;
-  const said = /^(corr|id|param):(.+)$/.exec(wanted);
-  if (said) return saying(trace, said[1], said[2].trim());
+  const field = /^(corr|id|param):(.+)$/.exec(wanted);
+  if (field) return fieldFilter(trace, field[1], field[2].trim());
   const flag = STATES[wanted];
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
@@ -36,7 +36,7 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
 }
 
 /** Match a correlation id, part of a request id, or a parameter of a request or response. */
-function saying(trace: Trace, what: string, wanted: string): (call: number) => boolean {
+function fieldFilter(trace: Trace, what: string, wanted: string): (call: number) => boolean {
   const { requests, response_parameters: responses } = trace.header;
   if (what === "corr") return (call) => is(requests[trace.id(call)]?.correlation_id, wanted);
   if (what === "id")

@@ -85,6 +85,8 @@ class Scan {
 
   #takeWord(word: string): void {
     if (!this.field && !this.#isUnknown) {
+      // A string here continues the one before it.
+      if (/^["']/.test(word)) return;
       const isKnown = this.message !== null && Object.hasOwn(MESSAGES[this.message], word);
       this.#set(isKnown ? word : "", !isKnown);
     } else if (!this.#isInList) this.#set("");
