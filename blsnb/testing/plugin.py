@@ -99,7 +99,7 @@ def _lent(pool: ServerPool, test: pytest.Item) -> TestedServer:
 
     try:
         return pool.lend(test, _settings(test))
-    except (BlsnbError, ValueError) as error:
+    except (BlsnbError, TypeError, ValueError) as error:
         message = str(error).rstrip()
     pytest.fail(message, pytrace=False)
 

@@ -97,15 +97,22 @@ def settings_of(
     _check_options(options)
     return FixtureSettings(
         tuple(repositories) if roots is None else _paths(roots, folder),
-        (models,) if isinstance(models, str) else tuple(models),
+        tuple(_listed("models", models)),
         share,
         options,
     )
 
 
 def _paths(given: Any, folder: Path) -> tuple[Path, ...]:
+    return tuple((folder / path).resolve() for path in _listed("repository", given))
+
+
+def _listed(name: str, given: Any) -> Iterable[Any]:
     listed = [given] if isinstance(given, str | os.PathLike) else given
-    return tuple((folder / path).resolve() for path in listed)
+    if not isinstance(listed, Iterable):
+        text = f"mark.triton: {name}={given!r} is not valid; expected one or several"
+        raise SettingError(text)
+    return listed
 
 
 def _check_options(options: Mapping[str, Any]) -> None:

@@ -342,6 +342,7 @@ def test_the_folder_of_the_tests_is_no_model(pytester, models):
     ("mark", "text"),
     [
         ("trace='off'", "mark.triton: unknown setting 'trace'; expected repository, *"),
+        ("keep_runs='3'", "keep_runs='3' is not valid; expected *"),
         (
             "startup_models='a'",
             "mark.triton: unknown setting 'startup_models'; expected *",

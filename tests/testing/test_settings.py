@@ -66,6 +66,14 @@ def test_an_unknown_setting_is_refused(tmp_path, mark, text):
     assert "startup_models," not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["models", "repository"])
+def test_a_value_that_is_neither_one_nor_several_is_refused(tmp_path, name):
+    """A test with such a mark fails with this text, and not inside blsnb."""
+    text = f"mark.triton: {name}=3 is not valid; expected one or several"
+    with pytest.raises(SettingError, match=f"^{text}$"):
+        settings_of([{name: 3}], [], "", tmp_path)
+
+
 def folder(root, *parts):
     """Create a folder with its parents."""
     found = root.joinpath(*parts)
