@@ -92,7 +92,7 @@ class ProgressBar:
         self(0.0, "not begun")
 
     def __call__(self, share: float, text: str) -> None:
-        """Show a share between 0 and 1, and a text; a share of 0 may be unknown."""
+        """Show a share between 0 and 1, which is hidden at 0, and a text."""
         self._text = text
         percent = f"{share:.0%} " if share else ""
         value = f'value="{share:.3f}" ' if share else ""

@@ -38,15 +38,15 @@ class FixtureSettings:
             model, unless it has a configuration or a version.
         """
         given = {"exit_timeout_s": _EXIT_S, **self.options}
-        if given.get("model_control_mode", "explicit") == "explicit":
+        if self.models != (ALL,):
+            given["startup_models"] = self.models
+        elif given.get("model_control_mode", "explicit") == "explicit":
             given["startup_models"] = self._startup_models(tests)
         return {"model_repository": list(self.repositories) or None, **given}
 
     def _startup_models(self, tests: Path) -> tuple[str, ...]:
         from blsnb.repository.repository import models_in
 
-        if self.models != (ALL,):
-            return self.models
         return tuple(
             name
             for root in self.repositories

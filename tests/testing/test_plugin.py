@@ -355,6 +355,10 @@ def test_the_folder_of_the_tests_is_no_model(pytester, models):
         ("repository='no'", "'*/no' is not a folder of models"),
         ("models='no'", "*failed to load 'no'*"),
         ("model_control_mode='some'", "model_control_mode='some' is not valid; *"),
+        (
+            "models='double', model_control_mode='none'",
+            "Use of '--load-model' requires *",
+        ),
     ],
 )
 def test_an_invalid_mark_is_an_error_of_the_set_up(mark, text, run_tests):

@@ -92,7 +92,7 @@ def html(page: EvaluationPage, *, lists: bool = True) -> str:
 
 
 def text(page: EvaluationPage) -> str:
-    """Return a page as lines of text."""
+    """Return a page as lines of text, without heads of columns and lists of rows."""
     lines = [f"{page.heading}: {', '.join(page.facts)}"]
     lines += [f"  {each.name}: {each.summary}" for each in page.distributions]
     for table in page.tables:

@@ -51,9 +51,7 @@ class QuickModels:
     def is_quick(self, model: str) -> bool:
         """Whether a model's requests are expected to take less than a millisecond."""
         mean = self._means.get(model)
-        if mean is None or not mean.slow_until_s:
-            return True
-        return time.monotonic() >= mean.slow_until_s
+        return mean is None or time.monotonic() >= mean.slow_until_s
 
     def note(self, model: str, took_s: float) -> None:
         """Note the duration of a request."""
