@@ -123,10 +123,7 @@ def _sequential(calls: Calls) -> Iterator[tuple[list[int], int]]:
 
 
 def _loops(calls: Calls) -> tuple[Array, Array]:
-    """Return the rows of ended calls, loop by loop, and where each loop begins.
-
-    Calls without a caller or a known line are left out.
-    """
+    """Return rows of ended calls with a known line, by loop, and where each begins."""
     ended, caller, line = (calls[name] for name in ("request_end_ns", "parent", "line"))
     rows = np.flatnonzero((ended != 0) & (caller >= 0) & (line != 0))
     keys = [calls[name][rows] for name in ("model", "line", "parent")]

@@ -90,11 +90,9 @@ class _Scan:
 
     def _take_word(self, word: str) -> None:
         if self.field is None and not self._is_unknown:
-            # A string here continues the one before it.
-            if word[0] in "\"'":
-                return
             known = {} if self.message is None else self.message.fields_by_name
-            self._set(known.get(word), word not in known)
+            # A string continues the one before it.
+            self._set(known.get(word), word not in known and word[0] not in "\"'")
         elif not self._in_list:
             self._set(None)
 
