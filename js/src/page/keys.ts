@@ -64,7 +64,7 @@ export const HELP: readonly [keys: string, meaning: string][] = [
   ["Shift ← →", "pan"],
   ["n", "next error, unfolding its path"],
   ["c", "critical path"],
-  ["/", "filter: part of a name or device, error, stream, async, batched, >5ms, <200us, corr:7, id:abc, param:key=value; compared: changed, new"],
+  ["/", "filter: part of a name or device, error, stream, async, running, cancelled, cached, batched, >5ms, <200us, corr:7, id:abc, param:key=value; compared: changed, new"],
   ["arrows, Enter in the graph", "to the nearest box, select"],
   ["Ctrl or ⌘ + wheel", "zoom; with Shift pan; alone it scrolls"],
   ["Esc", "clear filter and selection"],
