@@ -141,8 +141,8 @@ class Server:
         waits for it: what it does not take in time is dropped and counted in the log.
         None to send nothing; nothing is sent at ``trace_level="off"`` either.
     otlp_rate
-        One in this many requests is sent to the Collector; also each one that came with
-        a ``traceparent``.
+        One in this many requests is sent to the Collector, and each one that came with
+        a ``traceparent``; 0 for the latter only.
     otlp_count
         Maximum number of requests that are sent; those with a ``traceparent`` are sent
         beyond it, too. -1 for no limit, 0 to send none.

@@ -110,8 +110,6 @@ def collector_arguments(given: argparse.Namespace) -> dict[str, Any]:
     setting = TraceSetting(**trace_settings(given))
     if setting.trace_mode != _OPENTELEMETRY:
         return {}
-    if not setting.trace_rate:
-        raise CommandError("--trace-config=rate=0 is not valid; expected 1 or more")
     return {
         "otlp": dict(setting.collector)["url"],
         "otlp_rate": setting.trace_rate,

@@ -46,7 +46,7 @@ class RequestSampler:
     Parameters
     ----------
     rate
-        One in this many requests is taken.
+        One in this many requests is taken; 0 for those with a ``traceparent`` only.
     count
         Maximum number of requests; -1 for no limit, 0 to take none.
 
@@ -66,8 +66,8 @@ class RequestSampler:
 
     def change(self, rate: int, count: int) -> None:
         """Set both values, and begin to count anew."""
-        if rate < 1:
-            raise ValueError(f"otlp_rate={rate!r} is not valid; expected 1 or more")
+        if rate < 0:
+            raise ValueError(f"otlp_rate={rate!r} is not valid; expected 0 or more")
         if count < -1:
             raise ValueError(
                 f"otlp_count={count!r} is not valid; expected -1 for no limit, or the "
@@ -81,7 +81,7 @@ class RequestSampler:
         """Return whether the next request is taken."""
         with self._lock:
             self._seen += 1
-            is_next = bool(self._left) and self._seen % self._rate == 0
+            is_next = bool(self._rate and self._left) and self._seen % self._rate == 0
             self._left -= is_next and self._left > 0
             return is_next or (has_context and self._is_on)
 

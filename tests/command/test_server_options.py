@@ -216,10 +216,6 @@ def test_an_option_sets_a_port_or_a_path(
             ["--trace-config=opentelemetry,resource=a=b"],
             "resource=a=b is not supp",
         ),
-        (
-            [OPENTELEMETRY, "--trace-rate=0"],
-            "rate=0 is not valid",
-        ),
         (["--trace-config=mode=x"], "invalid value for trace mode option: x. Avail"),
         (["--trace-config=x,file=f"], "invalid value for trace mode option: x. Avail"),
         (["--http-address=::1", "--grpc-address=127.0.0.1"], "the addresses"),
@@ -275,13 +271,15 @@ def test_a_collector_receives_what_the_trace_settings_demand() -> None:
     url = "http://localhost:4318/v1/traces"
     own = "--trace-config=OpenTelemetry,url=http://127.0.0.1:5/v1/traces"
     several = ["--trace-config=rate=3", "--trace-count=4", "--trace-level=TIMESTAMPS"]
-    settings = [[], [OPENTELEMETRY], [OPENTELEMETRY, own, *several]]
+    zero = [OPENTELEMETRY, "--trace-rate=0"]
+    settings = [[], [OPENTELEMETRY], zero, [OPENTELEMETRY, own, *several]]
     names = "otlp", "otlp_rate", "otlp_count"
     found = [server_arguments(given(*words)) for words in settings]
 
     assert [
         (None, None, None),
         (url, 1000, 0),
+        (url, 0, 0),
         ("http://127.0.0.1:5/v1/traces", 3, 4),
     ] == [tuple(each.get(name) for name in names) for each in found]
     assert [] == check_server_options(given(OPENTELEMETRY, own, *several))

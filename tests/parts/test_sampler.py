@@ -42,6 +42,14 @@ def test_a_request_with_a_context_can_be_that_of_the_rate():
     assert [2] == taken(sampler, 4)
 
 
+def test_at_rate_0_only_requests_with_a_context_are_taken():
+    """As on a Triton server."""
+    sampler = RequestSampler(0, 1)
+
+    assert [] == taken(sampler, 3)
+    assert [1, 2] == taken(sampler, 2, has_context=True)
+
+
 def test_a_change_begins_to_count_anew():
     """As on a Triton server."""
     sampler = RequestSampler(2, 1)
@@ -51,7 +59,7 @@ def test_a_change_begins_to_count_anew():
     assert [2] == taken(sampler, 5)
 
 
-@pytest.mark.parametrize(("rate", "count"), [(0, 1), (-1, 1), (1, -2)])
+@pytest.mark.parametrize(("rate", "count"), [(-1, 1), (1, -2)])
 def test_invalid_numbers_are_refused(rate, count):
     """The text names the argument of the server."""
     name = "otlp_count" if rate > 0 else "otlp_rate"

@@ -39,7 +39,7 @@ class SharedState:
 
     def _sample(self, setting: TraceSetting) -> None:
         """Send the requests that a new trace setting demands to the Collector."""
-        if self._exporter is not None and setting.collector and setting.trace_rate:
+        if self._exporter is not None and setting.collector:
             count = setting.trace_count if setting.trace_level else 0
             self._exporter.sampler.change(setting.trace_rate, count)
 
