@@ -12,8 +12,6 @@ from blsnb.evaluation.work.rows_in_server import RowsInServer
 from blsnb.files.owned import OwnedFolder
 from blsnb.parts.server_parts import ServerParts
 
-_FOLDER = "blsnb-evaluation-"
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -103,7 +101,7 @@ def _elsewhere(
     from blsnb.evaluation.work.server_copy import Opening
 
     with contextlib.ExitStack() as stack:
-        folder = OwnedFolder.temporary(_FOLDER)
+        folder = OwnedFolder.temporary("blsnb-evaluation-")
         stack.callback(folder.close)
         # The owned folder itself is locked, as an export locks its target.
         models = folder.create() / "models"
