@@ -57,3 +57,11 @@ test("hovering a call leaves its kin and the selected model bright in the graph"
   assert.deepEqual([...(lit ?? [])].sort(), [0, 2, 5, 6]);
   assert.equal(litModels(trace, null, null, null), null);
 });
+
+test("a model may have a name that every object knows", () => {
+  const named = structuredClone(header);
+  named.models[0].name = "constructor";
+  const wanted = filterOf("constructor", new Trace(Store.of(named, buffer)))!;
+
+  assert.deepEqual([wanted(0), wanted(1)], [true, false]);
+});

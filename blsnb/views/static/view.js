@@ -1269,14 +1269,14 @@ function lacking(words2) {
 
 // src/trace/filter.ts
 var SCALES = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6 };
-var STATES = {
-  error: Flag.ERROR,
-  stream: Flag.DECOUPLED,
-  async: Flag.ASYNC,
-  running: Flag.RUNNING,
-  cancelled: Flag.CANCELLED,
-  cached: Flag.CACHE_HIT
-};
+var STATES = /* @__PURE__ */ new Map([
+  ["error", Flag.ERROR],
+  ["stream", Flag.DECOUPLED],
+  ["async", Flag.ASYNC],
+  ["running", Flag.RUNNING],
+  ["cancelled", Flag.CANCELLED],
+  ["cached", Flag.CACHE_HIT]
+]);
 function filterOf(text, trace) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return null;
@@ -1286,7 +1286,7 @@ function filterOf(text, trace) {
   if (wanted === "batched") return (call) => trace.calls.batch[call] > 1;
   const field = /^(corr|id|param):(.+)$/.exec(wanted);
   if (field) return fieldFilter(trace, field[1], field[2].trim());
-  const flag = STATES[wanted];
+  const flag = STATES.get(wanted);
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
   if (bound) return bounded(trace, bound[1], Number(bound[2]) * SCALES[bound[3] ?? "ms"]);

@@ -5,14 +5,14 @@ import type { Trace } from "./trace.ts";
 import { Flag } from "./wire.ts";
 
 const SCALES: Record<string, number> = { ns: 1e-3, us: 1, µs: 1, ms: 1e3, s: 1e6 };
-const STATES: Record<string, number> = {
-  error: Flag.ERROR,
-  stream: Flag.DECOUPLED,
-  async: Flag.ASYNC,
-  running: Flag.RUNNING,
-  cancelled: Flag.CANCELLED,
-  cached: Flag.CACHE_HIT,
-};
+const STATES = new Map([
+  ["error", Flag.ERROR],
+  ["stream", Flag.DECOUPLED],
+  ["async", Flag.ASYNC],
+  ["running", Flag.RUNNING],
+  ["cancelled", Flag.CANCELLED],
+  ["cached", Flag.CACHE_HIT],
+]);
 
 /** Return which calls match a text; null for an empty one. */
 export function filterOf(text: string, trace: Trace): ((call: number) => boolean) | null {
@@ -24,7 +24,7 @@ export function filterOf(text: string, trace: Trace): ((call: number) => boolean
   if (wanted === "batched") return (call) => trace.calls.batch[call] > 1;
   const field = /^(corr|id|param):(.+)$/.exec(wanted);
   if (field) return fieldFilter(trace, field[1], field[2].trim());
-  const flag = STATES[wanted];
+  const flag = STATES.get(wanted);
   if (flag) return (call) => trace.has(call, flag);
   const bound = /^([<>])\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?$/.exec(wanted);
   if (bound) return bounded(trace, bound[1], Number(bound[2]) * SCALES[bound[3] ?? "ms"]);
