@@ -93,7 +93,7 @@ class Endpoints:
 
     @property
     def ports(self) -> dict[str, int]:
-        """The port of each protocol, by name, such as ``"gRPC"``."""
+        """The port of each protocol, such as ``"gRPC"``; 0 for a Unix socket."""
         return {name: each.port for name, each in self._listed()}
 
     @property

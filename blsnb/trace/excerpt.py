@@ -30,7 +30,7 @@ def page_excerpt(trace: Trace) -> Trace:
     key = id(trace)
     if key not in _KNOWN:
         _KNOWN[key] = shortened(trace)
-        weakref.finalize(trace, _KNOWN.pop, key, None).atexit = False
+        weakref.finalize(trace, _KNOWN.pop, key, None)
     return _KNOWN[key]
 
 

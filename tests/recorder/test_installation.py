@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import os
+import platform
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from blsnb.command.program import main
 from blsnb.parity.triton.environment import TritonEnv
-from blsnb.recorder.installation import recorder_files
+from blsnb.recorder.installation import (
+    RecorderError,
+    RecorderFiles,
+    recorder_files,
+)
 from blsnb.recorder.stub.settings import RecorderSettings
-from blsnb.recorder.stub.start import BackendFinder, start
+from blsnb.recorder.stub.start import BackendFinder, _source, process_facts, start
 
 BACKEND = "c_python_backend_utils"
 
@@ -42,17 +51,23 @@ def _files(environment):
     return sorted(path.name for path in environment.rglob("*blsnb*"))
 
 
+def _packages(environment):
+    version = ".".join(map(str, sys.version_info[:2]))
+    return environment / "lib" / f"python{version}" / "site-packages"
+
+
 def test_install_status_and_uninstall(command, environment):
     """Two files come and go; both actions may be repeated."""
-    before = command("status")
-    installed = [command("install"), command("install")]
-    there, files = command("status"), _files(environment)
-    removed = [command("uninstall"), command("uninstall")]
+    missing = f"The recorder is not installed in {_packages(environment)}.\n"
+    there = f"The recorder is installed in {_packages(environment)}."
+    installed = f"{there} Start the server with BLSNB_RECORD=FOLDER to record.\n"
+    removed = f"The recorder is removed from {_packages(environment)}.\n"
 
-    assert (0, True) == (before[0], "is not installed" in before[1])
-    assert [0, 0, 0, 0] == [status for status, _ in installed + removed]
-    assert "The recorder is installed in" in there[1]
-    assert ["blsnb_recorder.pth", "blsnb_recorder.py"] == files
+    assert (0, missing) == command("status")
+    assert [(0, installed)] * 2 == [command("install"), command("install")]
+    assert (0, f"{there}\n") == command("status")
+    assert ["blsnb_recorder.pth", "blsnb_recorder.py"] == _files(environment)
+    assert [(0, removed), (0, missing)] == [command("uninstall"), command("uninstall")]
     assert [] == _files(environment)
 
 
@@ -110,9 +125,49 @@ def test_status_says_that_a_file_is_of_another_release(command, environment):
     stale = command("status")[1]
     command("install")
 
-    assert "install it again" in stale
+    assert (
+        f"The recorder in {_packages(environment)} is that of another release: install "
+        "it again.\n"
+    ) == stale
     assert "is installed" in command("status")[1]
     command("uninstall")
+
+
+def test_one_of_the_two_files_is_no_installation_of_this_release(environment):
+    """The status says so, and both are removed."""
+    files = recorder_files(environment)
+    files.install()
+    found = [(files.exist, files.are_current)]
+    for kept, lost in ((files.module, files.pth), (files.pth, files.module)):
+        text = lost.read_text()
+        lost.unlink()
+        found.append((files.exist, files.are_current))
+        lost.write_text(text)
+        assert kept.exists()
+    files.uninstall()
+    found.append((files.exist, files.are_current))
+
+    assert [(True, True), (True, False), (True, False), (False, False)] == found
+
+
+@pytest.mark.parametrize(
+    ("version", "installed"),
+    [((3, 7), False), ((3, 8), True), ((3, 13), True), ((3, 14), False)],
+)
+def test_the_recorder_is_installed_for_the_pythons_of_the_backend(
+    version, installed, tmp_path
+):
+    """Others are refused."""
+    files = RecorderFiles(tmp_path / "a.py", tmp_path / "a.pth", version)
+    refusal = contextlib.nullcontext()
+    if not installed:
+        number = ".".join(map(str, version))
+        text = f"the environment has Python {number}; the recorder needs 3.8 to 3.13"
+        refusal = pytest.raises(RecorderError, match=f"^{re.escape(text)}$")
+    with refusal:
+        files.install()
+
+    assert (installed, installed) == (files.exist, files.are_current)
 
 
 def test_other_programs_of_the_environment_are_not_affected(command, environment):
@@ -136,7 +191,10 @@ def test_what_is_not_an_environment_is_refused(command, tmp_path):
     status, text = command("install", tmp_path)
 
     assert 2 == status
-    assert "is not a Python environment; expected an interpreter" in text
+    assert text.endswith(
+        f"{tmp_path} is not a Python environment; expected an interpreter, such as "
+        "/opt/models/bin/python, or the folder of an environment\n"
+    )
 
 
 def test_a_program_that_is_not_python_is_refused(command):
@@ -159,8 +217,22 @@ def test_a_fault_as_the_recorder_starts_leaves_the_import_to_others(capfd):
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("RATE", "2", "BLSNB_RECORDER_RATE='2' is not valid; expected a number from 0"),
-        ("RAET", "1", "BLSNB_RECORDER_RAET is unknown; there are BLSNB_RECORDER_RATE,"),
+        (
+            "RATE",
+            "2",
+            "BLSNB_RECORDER_RATE='2' is not valid; expected a number from 0 to 1",
+        ),
+        (
+            "RAET",
+            "1",
+            "BLSNB_RECORDER_RAET is unknown; there are BLSNB_RECORDER_RATE, "
+            "BLSNB_RECORDER_ERRORS_ONLY, BLSNB_RECORDER_SLOWER_THAN_MS, "
+            "BLSNB_RECORDER_MODELS, BLSNB_RECORDER_FILE_BYTES, "
+            "BLSNB_RECORDER_TOTAL_BYTES, BLSNB_RECORDER_TENSOR_BYTES, "
+            "BLSNB_RECORDER_REDACT_TENSORS, BLSNB_RECORDER_REDACT_PARAMETERS, "
+            "BLSNB_RECORDER_REDACT_IDS, BLSNB_RECORDER_REDACT_ERRORS, "
+            "BLSNB_RECORDER_TRACE",
+        ),
     ],
 )
 def test_an_invalid_setting_is_reported_and_nothing_is_recorded(
@@ -174,6 +246,50 @@ def test_an_invalid_setting_is_reported_and_nothing_is_recorded(
     start()
 
     assert before == sys.meta_path
-    [line] = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"blsnb recorder: {text}")
-    assert line.endswith("; nothing is recorded")
+    assert f"blsnb recorder: {text}; nothing is recorded\n" == capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "instance", "model", "version"),
+    [
+        ("/models/sync/3/model.py", "sync_0_1", "sync", 3),
+        ("/models/sync_0/3/model.py", "sync_0_0_1", "sync_0", 3),
+        ("/tmp/folder0/12/model.py", "sync_1_0_11", "sync_1", 12),
+        ("/tmp/folder0/12/model.py", "a_b_7", "a_b", 12),
+        ("/tmp/folder0/12/model.py", "sync", "sync", 12),
+        ("/models/sync/next/model.py", "synced_0_0", "synced", -1),
+    ],
+)
+def test_a_recording_names_its_process(path, instance, model, version):
+    """The instance names the model if the server copied the model's folder."""
+    before_ns = time.time_ns()
+    facts = process_facts(["stub", path, *"234567", instance, "last"])
+
+    assert before_ns <= facts.pop("started_unix_ns") <= time.time_ns()
+    assert {
+        "model": model,
+        "version": version,
+        "instance": instance,
+        "path": path,
+        "pid": os.getpid(),
+        "python": platform.python_version(),
+    } == facts
+
+
+@pytest.mark.parametrize(
+    ("written", "recorded"),
+    [
+        (b"x" * (1 << 18), "x" * (1 << 18)),
+        (b"x" * ((1 << 18) + 1), ""),
+        ("é".encode(), "é"),
+        ("é".encode("latin-1"), ""),
+        (None, ""),
+    ],
+)
+def test_a_source_is_recorded_if_it_is_small_text(written, recorded, tmp_path):
+    """Another one is left out."""
+    path = tmp_path / "model.py"
+    if written is not None:
+        path.write_bytes(written)
+
+    assert recorded == _source(str(path))

@@ -73,23 +73,78 @@ def test_settings_are_read_from_the_environment():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "value", "expected"),
     [
-        ("RATE", "1.5"),
-        ("RATE", "nan"),
-        ("ERRORS_ONLY", "yes"),
-        ("SLOWER_THAN_MS", "-1"),
-        ("FILE_BYTES", "1 GB"),
-        ("REDACT_IDS", "requestid"),
-        ("REDACT_TENSOR", "TOKEN"),
+        ("RATE", "1.5", "a number from 0 to 1"),
+        ("RATE", "nan", "a number from 0 to 1"),
+        ("ERRORS_ONLY", "yes", "0 or 1"),
+        ("SLOWER_THAN_MS", "-1", "a number of milliseconds"),
+        ("SLOWER_THAN_MS", "inf", "a number of milliseconds"),
+        ("FILE_BYTES", "1 GB", "a number of bytes"),
+        ("TOTAL_BYTES", "-1", "a number of bytes"),
+        (
+            "REDACT_IDS",
+            "requestid",
+            "request_id, correlation_id, or both with a comma",
+        ),
     ],
 )
-def test_an_invalid_setting_is_refused(name, value):
-    """A misspelt redaction must not record what it should leave out."""
+def test_an_invalid_setting_is_refused(name, value, expected):
+    """The error says what was expected."""
     environ = {"BLSNB_RECORD": "/recording", f"BLSNB_RECORDER_{name}": value}
 
-    with pytest.raises(InvalidSetting, match=f"BLSNB_RECORDER_{name}"):
+    with pytest.raises(InvalidSetting) as error:
         read_settings(environ)
+
+    told = f"BLSNB_RECORDER_{name}={value!r} is not valid; expected {expected}"
+    assert told == str(error.value)
+
+
+def test_an_unknown_setting_is_refused():
+    """A misspelt redaction must not record what it should leave out."""
+    environ = {"BLSNB_RECORD": "folder", "BLSNB_RECORDER_REDACT_TENSOR": "TOKEN"}
+
+    with pytest.raises(InvalidSetting, match="TENSOR is unknown; there"):
+        read_settings(environ)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("RATE", "0", 0.0),
+        ("RATE", "1", 1.0),
+        ("SLOWER_THAN_MS", "0", 0.0),
+        ("TENSOR_BYTES", "0", 0),
+        ("REDACT_TENSORS", "A,,B ,", ("A", "B")),
+        ("REDACT_IDS", "request_id,correlation_id", ("request_id", "correlation_id")),
+        ("TRACE", "1", True),
+    ],
+)
+def test_a_setting_may_have_its_least_and_its_largest_value(name, text, value):
+    """Empty names between commas do not count."""
+    environ = {"BLSNB_RECORD": "folder", f"BLSNB_RECORDER_{name}": text}
+    expected = RecorderSettings("folder")._replace(**{name.lower(): value})
+
+    assert expected == read_settings(environ)
+
+
+def test_the_defaults_are_those_of_the_guide():
+    """Everything is recorded, in files of 256 MiB up to 1 GiB."""
+    assert RecorderSettings(
+        folder="folder",
+        rate=1.0,
+        errors_only=False,
+        slower_than_ms=0.0,
+        models=("*",),
+        file_bytes=268_435_456,
+        total_bytes=1_073_741_824,
+        tensor_bytes=1_048_576,
+        redact_tensors=(),
+        redact_parameters=(),
+        redact_ids=(),
+        redact_errors=(),
+        trace=True,
+    ) == read_settings({"BLSNB_RECORD": "folder"})
 
 
 def test_names_match_patterns_with_their_case():

@@ -176,6 +176,7 @@ def test_unix_sockets_serve_both_protocols(server: Server, tmp_path: Path) -> No
         stale.bind(str(folder / "http.sock"))
     with serve(server, unix_sockets=folder) as ends:
         names = sorted(path.name for path in folder.iterdir())
+        found = list(zip(ends.addresses.items(), ends.ports.items(), strict=True))
         with grpc.insecure_channel(ends.addresses["gRPC"]) as channel:
             stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
             ready = stub.ModelReady(pb.ModelReadyRequest(name="double"), timeout=CALL_S)
@@ -187,5 +188,9 @@ def test_unix_sockets_serve_both_protocols(server: Server, tmp_path: Path) -> No
             serve(server, unix_sockets=folder, grpc=None, metrics=None)
 
     assert ["grpc.sock", "http.sock", "metrics.sock"] == names
+    assert [
+        ((name, f"unix:{folder / name.lower()}.sock"), (name, 0))
+        for name in ("HTTP", "gRPC", "metrics")
+    ] == found
     assert (True, b"HTTP/1.1 200 OK") == (ready.ready, status)
     assert [] == list(folder.iterdir())

@@ -352,6 +352,22 @@ def test_a_file_that_was_not_completed_has_a_remark(path):
     ) == trace.remarks
 
 
+@pytest.mark.parametrize(
+    ("chunks", "last_ns"),
+    [
+        ([], 0),
+        ([("RESP", {"call": [5], "ns": [301]})], 0),
+        (MINIMAL[1:], 1000),
+        ([*MINIMAL[1:], ("RESP", {"call": [5], "ns": [1001]})], 1001),
+    ],
+)
+def test_a_file_that_was_not_completed_ends_with_its_last_known_time(
+    chunks, last_ns, path
+):
+    """It is that of an event or a response of a call, or 0 without calls."""
+    assert last_ns == read(path, MINIMAL[0], *chunks).taken_ns
+
+
 def test_calls_whose_caller_was_not_written_are_shown_with_a_remark(path):
     """They are client requests; responses without calls are remarked, too."""
     calls = {**TWO_CALLS, "parent": [-1, 3]}

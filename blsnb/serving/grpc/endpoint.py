@@ -13,7 +13,7 @@ from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_STREAMS, GrpcThreads
 from blsnb.serving.grpc.gate import Gate, health_handler
 from blsnb.serving.grpc.service import GrpcService
-from blsnb.serving.ports import address_of, max_connections
+from blsnb.serving.ports import address_of, is_unix, max_connections
 
 _MAX_CALLS_PER_CONNECTION = 384
 """Maximum number of calls in flight on one connection; the client queues others."""
@@ -90,7 +90,8 @@ class GrpcEndpoint:
             bound = 0
         if not bound:
             raise OSError(f"gRPC cannot listen on {address}")
-        return bound
+        # gRPC numbers Unix sockets with 1.
+        return 0 if is_unix(host) else bound
 
     def close(self, timeout_s: float) -> None:
         """Accept no more calls, and wait up to a timeout for those in flight."""

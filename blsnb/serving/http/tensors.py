@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -30,16 +31,16 @@ class _Elements(NamedTuple):
     ----------
     types
         Python's types of the elements.
-    least, end
-        Range of integers, without its end.
     names
         Triton's name of the expected type, and of the access if that is another.
+    least, end
+        Range of integers, without its end.
     """
 
     types: frozenset[type]
-    least: int
-    end: int
     names: tuple[str, ...]
+    least: float = -math.inf
+    end: float = math.inf
 
     def accept(self, element: Json) -> bool:
         if type(element) not in self.types:
@@ -47,11 +48,10 @@ class _Elements(NamedTuple):
         return type(element) is not int or self.least <= element < self.end
 
 
-# The parser refuses larger ones.
-_DOUBLES = _Elements(frozenset((int, float)), -(2**1024), 2**1024, ("number", "double"))
-_SIGNED = _Elements(frozenset((int,)), -(2**63), 2**63, ("signed-integer",))
-_UNSIGNED = _Elements(frozenset((int,)), 0, 2**64, ("unsigned-integer",))
-_BOOLEANS = _Elements(frozenset((bool,)), 0, 2, ("boolean",))
+_DOUBLES = _Elements(frozenset((int, float)), ("number", "double"))
+_SIGNED = _Elements(frozenset((int,)), ("signed-integer",), -(2**63), 2**63)
+_UNSIGNED = _Elements(frozenset((int,)), ("unsigned-integer",), 0, 2**64)
+_BOOLEANS = _Elements(frozenset((bool,)), ("boolean",))
 _ELEMENTS = {
     "BOOL": (_BOOLEANS, np.bool_),
     "FP32": (_DOUBLES, np.float64),

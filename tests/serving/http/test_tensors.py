@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -99,6 +100,89 @@ def test_invalid_elements_are_refused(
         read("X", datatype, data, 2)
 
     assert f"Unable to parse 'data': {text}" == caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("datatype", "accepted", "refused", "name"),
+    [
+        ("INT8", [-(2**63), 2**63 - 1], [2**63, -(2**63) - 1, 1.0, True], "signed-int"),
+        ("INT64", [-(2**63), 2**63 - 1], [2**63, -(2**63) - 1, "1"], "signed-integer"),
+        ("UINT8", [0, 2**64 - 1], [2**64, -1, 1.0, False], "unsigned-integer"),
+        ("UINT64", [0, 2**64 - 1], [2**64, -1, None], "unsigned-integer"),
+        ("BOOL", [False, True], [0, 1, 0.0, {}], "boolean"),
+        ("FP32", [0, 10**308, -1.5, np.nan], [True, "1", None], "number"),
+        ("FP64", [-(10**308), 1.5, np.inf, 7], [True, "1", {}], "number"),
+    ],
+)
+def test_each_datatype_has_its_elements(
+    datatype: str, accepted: list[object], refused: list[object], name: str
+) -> None:
+    """Neither integers beyond 64 bits nor other JSON types are converted."""
+    assert read("X", datatype, accepted, len(accepted))
+    for element in refused:
+        with pytest.raises(RequestError, match=f"attempt to access JSON non-{name}"):
+            read("X", datatype, [*accepted, element], len(accepted) + 1)
+
+
+@pytest.mark.parametrize("datatype", ["FP16", "BF16"])
+def test_half_floats_are_binary_only(datatype: str) -> None:
+    """Other datatypes than Triton's are invalid."""
+    tensor = WireTensor("X", datatype, (1,), bytes(2))
+    told = [raised(read, "X", datatype, [1], 1), raised(elements_of, tensor)]
+    tensor = WireTensor("X", "FP4", (1,), bytes(2))
+    told += [raised(read, "X", "FP4", [1], 1), raised(elements_of, tensor)]
+
+    assert [
+        f"receiving {datatype} data via JSON is not supported. Please use the binary "
+        "data format for input X",
+        f"sending {datatype} data via JSON is not supported. Please use the binary "
+        "data format for output",
+        "invalid datatype for input X",
+        "Invalid data type for output tensor",
+    ] == told
+
+
+def raised(function: Callable[..., object], *arguments: object) -> str:
+    """Return the text of the error that a function raises."""
+    with pytest.raises(RequestError) as caught:
+        function(*arguments)
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("number", "read_as"),
+    [
+        (2**64 - 1, 2.0**64),
+        (-(2**63), -(2.0**63)),
+        (1161855166070246900315, 1.1618551660702467e21),
+        (13748046968400968847630499, 1.374804696840097e25),
+        (-57660479433110918814, -5.766047943311091e19),
+        (-16163778456032302741734361, -1.6163778456032298e25),
+    ],
+)
+def test_an_integer_beyond_64_bits_is_rounded_at_each_digit(
+    number: int, read_as: float
+) -> None:
+    """Python rounds once, and finds another double."""
+    [found] = np.frombuffer(read("X", "FP64", [number], 1), np.float64)
+
+    assert read_as == found
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_lists_are_nested_up_to_the_limit_of_a_release(depth: int) -> None:
+    """The outer list counts as the first; an element in place of a list does, too."""
+    nested: Json = 1
+    for _ in range(depth - 1):
+        nested = [nested]
+
+    assert b"\x01" == read("X", "INT8", nested, 1, depth)
+    with pytest.raises(RequestError) as caught:
+        read("X", "INT8", [nested], 1, depth)
+    assert (
+        "Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit "
+        f"({depth})"
+    ) == caught.value.message
 
 
 @given(st.binary(), st.sampled_from(["gzip", "deflate"]))

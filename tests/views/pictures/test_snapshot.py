@@ -4,10 +4,13 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from reviewed import reviewed
 
 from blsnb.printable import counted
 from blsnb.trace.events import CallFlag
+from blsnb.trace.excerpt import shortened
 from blsnb.trace.lazy.call_fields import NAMES
+from blsnb.trace.spans import Trace
 from blsnb.views.pictures.snapshot import snapshot
 from blsnb.views.pictures.svg import COLOURS
 
@@ -15,6 +18,8 @@ from .. import golden_run
 from ..samples import (
     Script,
     batch_run,
+    ensemble_run,
+    fail,
     hostile_run,
     instant_run,
     invoice_run,
@@ -41,6 +46,46 @@ def test_the_picture_of_a_cycle_is_the_golden_one():
     drawn = snapshot(golden_run.cycle_run())
 
     assert golden_run.CYCLE_PICTURE.read_text("utf-8") == drawn
+
+
+def failing_run():
+    """Return a run with a strip of calls in several lanes, some of which fail."""
+    script = Script()
+    for name in ("outer", "inner", "once"):
+        script.model(name)
+    outer = script.call(None, "outer", 0, 10, 0, 980, 0)
+    for number in range(120):
+        call = script.call(outer, "inner", 20 + 7 * number, 5, 0, number, 0)
+        if number % 7 in (0, 1):
+            fail(call, "no")
+    fail(script.call(outer, "once", 980, 0, 0, 6, 0), "no")
+    return script.trace()
+
+
+def counted_run():
+    """Return the same run, of which most calls are only counted."""
+    return shortened(failing_run(), 16)
+
+
+@pytest.mark.parametrize(
+    ("trace", "state"),
+    [
+        (running_run, None),
+        (failing_run, None),
+        (counted_run, "cancelled"),
+        (ensemble_run, None),
+        (instant_run, None),
+        (hostile_run, "running"),
+        (lambda: Trace("0", "", "", (), (), 0), None),
+    ],
+    ids=["running", "failing", "counted", "ensemble", "instant", "hostile", "empty"],
+)
+def test_the_picture_of_each_kind_of_run_is_the_reviewed_one(request, trace, state):
+    """``BLSNB_WRITE_GOLDEN=1`` writes the files anew."""
+    name = request.node.callspec.id
+    drawn = snapshot(trace(), state)
+
+    assert reviewed(golden_run.FOLDER / "kinds" / f"{name}.svg", drawn) == drawn
 
 
 def test_the_title_of_the_picture_describes_the_run():
@@ -159,7 +204,7 @@ def test_the_picture_of_a_running_run_is_marked_as_running():
 
 def test_a_run_without_calls_has_a_picture():
     """A request that was rejected at once can be displayed."""
-    empty = type(invoice_run())("0", "", "", (), (), 0)
+    empty = Trace("0", "", "", (), (), 0)
 
     assert "no calls" in texts(snapshot(empty))[0]
 

@@ -213,7 +213,7 @@ def _last_ns(spans: Sequence[Span]) -> int:
     """Return the last known time of a file that was not completed."""
     times = (ns for span in spans for _, ns in span.events)
     sent = (event.ns for span in spans for event in span.responses)
-    return max(max(times, default=0), max(sent, default=0))
+    return max([0, *times, *sent])
 
 
 def _gaps(gaps: Sequence[Gap], rows: Mapping[int, int]) -> tuple[Gap, ...]:
