@@ -10,6 +10,7 @@ import pytest
 from blsnb.parity.real_run import real_run
 from blsnb.parity.triton.outcome import ClientFailure, ClientOutcome, ClientResponse
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.request_fields import RequestFields
 from blsnb.results.run import ImportedRun
 from blsnb.tensors.convert import to_ref
 from blsnb.trace.capture import trace_of
@@ -62,15 +63,56 @@ def test_the_trace_is_identified_by_its_time():
     assert np.float32([1 / 3, 2 / 3]).tolist() == values(run)[0]
 
 
-def test_without_a_trace_the_times_are_those_of_the_client():
-    """A remark of the run says so."""
-    run = real_run(MESSAGE, OUTCOME, [], None)
+@pytest.mark.parametrize(
+    ("start_ns", "name", "found"),
+    [
+        (999, "outer", False),
+        (1_000, "outer", True),
+        (2_000, "outer", True),
+        (2_001, "outer", False),
+        (1_500, "other", False),
+    ],
+)
+def test_the_trace_began_while_its_request_ran(start_ns, name, found):
+    """It has the name of the model."""
+    message = RequestMessage(name, MESSAGE.inputs)
+    run = real_run(message, OUTCOME, [trace(start_ns, 0.5, 0.5)], None)
 
-    assert [(BEGAN, BEGAN + 1_000)] == [
-        (span.request_start_ns, span.request_end_ns) for span in run.trace.spans
+    assert found is (not run.trace.remarks)
+
+
+@pytest.mark.parametrize(
+    ("responses", "flags"),
+    [
+        ((), 0),
+        ((ClientResponse((ref("Y", [2 / 3]),), parameters={"k": 1}),), 0),
+        ((ClientResponse(final=False), ClientResponse()), CallFlag.DECOUPLED),
+    ],
+)
+def test_without_a_trace_the_times_are_those_of_the_client(responses, flags):
+    """A remark of the run says so; several responses are those of a decoupled model."""
+    message = RequestMessage("outer", MESSAGE.inputs, fields=RequestFields(version=3))
+    run = real_run(message, outcome(*responses), [], None)
+    [span] = run.trace.spans
+
+    assert (BEGAN, BEGAN + 1_000, flags, message.fields) == (
+        span.request_start_ns,
+        span.request_end_ns,
+        span.flags,
+        span.request_fields,
+    )
+    assert [("outer", 3, "model")] == [
+        (model.name, model.version, model.kind) for model in run.trace.models
     ]
-    assert "its client" in run.trace.remarks[0]
-    assert np.float32([2 / 3]) == run["Y"]
+    assert (
+        "No trace of the real server: the times were measured by its client.",
+    ) == run.trace.remarks
+    first = responses[0] if responses else ClientResponse()
+    assert (first.outputs, tuple(first.parameters.items())) == (
+        span.outputs,
+        span.response_parameters,
+    )
+    assert len(responses) == len(run.responses)
 
 
 @pytest.mark.parametrize(("there", "same"), [(0.333333, True), (0.33334, False)])

@@ -11,7 +11,13 @@ from blsnb.recorder.stub.answers import (
     add_response,
     take_response,
 )
-from blsnb.recorder.stub.executions import DECOUPLED, ERROR, RecordedCall
+from blsnb.recorder.stub.chunk_values import FileNumbers
+from blsnb.recorder.stub.executions import (
+    DECOUPLED,
+    ERROR,
+    RecordedCall,
+    RecordedExecution,
+)
 from blsnb.recorder.stub.settings import RecorderSettings
 
 SETTINGS = RecorderSettings("")
@@ -59,3 +65,32 @@ def test_responses_of_a_stream_are_numbered():
     assert [(0, 2, ""), (1, 0, "bad"), (2, 0, "worse"), (3, 0, "")] == rows
     assert ("bad", "NOT_FOUND") == (call.error, call.code)
     assert (DECOUPLED | ERROR) == call.flags & (DECOUPLED | ERROR)
+
+
+class Older:
+    """A response of a release before 25.02."""
+
+    has_error, output_tensors = BOTH.has_error, BOTH.output_tensors
+
+
+@pytest.mark.parametrize("take", [take_response, add_response])
+def test_parameters_of_responses_are_recorded(take):
+    """Their values may be redacted; older releases have none."""
+    said = {"n": 1, "b": True, "TOKEN": "secret"}
+    calls = [RecordedCall("m", 1) for _ in range(3)]
+    responses = BOTH, pb_utils.InferenceResponse([], parameters=said), Older()
+    for call, response in zip(calls, responses, strict=True):
+        take(call, response, RecorderSettings("", redact_parameters=("TOK*",)))
+    chunks = FileNumbers().chunks([RecordedExecution(calls, True)], {})
+    columns = {kind: columns for kind, columns, _ in chunks}
+    found = {
+        take_response: columns["CALL"].get("response_parameters"),
+        add_response: columns.get("RESP", {}).get("parameters"),
+    }
+
+    assert [
+        [],
+        [["n", 1], ["b", True], ["TOKEN", "<redacted>"]],
+        [],
+    ] == found.pop(take)
+    assert [None] == list(found.values())

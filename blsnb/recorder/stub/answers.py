@@ -31,6 +31,9 @@ def take_response(
         if not call.requested or tensor.name() in call.requested
     ]
     call.outputs = tensor_rows(outputs, settings)
+    parameters = _parameters(response, settings)
+    if parameters:
+        call.fields["response_parameters"] = parameters
 
 
 def add_response(call: RecordedCall, response: Any, settings: RecorderSettings) -> None:
@@ -41,10 +44,16 @@ def add_response(call: RecordedCall, response: Any, settings: RecorderSettings) 
     else:
         outputs = tensor_rows(response.output_tensors(), settings)
     sent = RecordedResponse(len(call.responses), outputs, error)
-    if hasattr(response, "parameters"):
-        sent.parameters = parameter_rows(response.parameters(), settings)
+    sent.parameters = _parameters(response, settings)
     call.flags |= DECOUPLED
     call.responses.append(sent)
+
+
+def _parameters(response: Any, settings: RecorderSettings) -> list[list[Any]]:
+    """Return the parameters of a response; releases before 25.02 have none."""
+    if not hasattr(response, "parameters"):
+        return []
+    return parameter_rows(response.parameters(), settings)
 
 
 def _fail(call: RecordedCall, response: Any, settings: RecorderSettings) -> str:

@@ -98,7 +98,7 @@ class FileNumbers:
             "outputs": [self._take(call.outputs) for call in calls],
         }
         for name in {name for call in calls for name in call.fields}:
-            default = [] if name == "parameters" else _DEFAULTS.get(name, 0)
+            default = [] if name.endswith("parameters") else _DEFAULTS.get(name, 0)
             columns[name] = [call.fields.get(name, default) for call in calls]
         return {"ids": [call.id for call in calls], **_written(columns)}
 
