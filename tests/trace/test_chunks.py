@@ -94,6 +94,26 @@ def test_every_changed_byte_is_found():
             assert last in ("DamagedChunk", "CutOffChunk")
 
 
+@pytest.mark.parametrize(
+    ("data", "kind", "text"),
+    [
+        (FILE[:-25], CutOffChunk, "the file ends in the middle of a chunk's header"),
+        (FILE[:-1], CutOffChunk, "the file ends in the middle of a chunk"),
+        (FILE[:-1] + b"]", DamagedChunk, "a chunk whose checksum does not match its"),
+        (FILE[:-26] + bytes(26), DamagedChunk, "no header of a chunk"),
+    ],
+)
+def test_damage_has_a_reason(data, kind, text):
+    """It says whether the end of the file is missing."""
+    reader = ChunkReader(io.BytesIO(data[len(MAGIC) :]), len(data))
+    assert [reader.read().type, reader.read().type] == ["HEAD", "CALL"]
+    with pytest.raises(DamagedChunk) as damage:
+        reader.read()
+
+    text = f"{text} bytes" if text.endswith("its") else text
+    assert (kind, text) == (type(damage.value), str(damage.value))
+
+
 def test_chunks_that_are_missing_repeated_or_exchanged_are_found():
     """Each has its number in the file."""
     parts = [packed(name, number, {}) for number, name in enumerate(["HEAD", "a", "b"])]
@@ -134,23 +154,35 @@ def test_json_is_inflated_piece_by_piece(monkeypatch):
     assert 400_000 < sum(sizes)
 
     monkeypatch.setattr(chunks, "MAX_JSON", 100_000)
-    with pytest.raises(LargeChunk, match="larger than 100,000 bytes"):
+    told = r"^the JSON of a chunk is larger than 100,000 bytes$"
+    with pytest.raises(LargeChunk, match=told):
         list(json_pieces(chunk))
-    with pytest.raises(LargeChunk, match="exceed 100,000"):
+    told = r"^CALL: [0-9]{3},[0-9]{3} bytes of JSON exceed 100,000$"
+    with pytest.raises(LargeChunk, match=told):
         packed("CALL", 0, {"zeros": [0] * 200_000})
 
 
-@pytest.mark.parametrize("stored", [b"", b"no zlib", zlib.compress(b"{}")[:-1]])
-def test_json_with_wrong_compression_is_refused(stored):
+_END = "the compressed JSON of a chunk does not end where it should"
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        (b"", _END),
+        (zlib.compress(b"{}")[:-1], _END),
+        (zlib.compress(b"{}") + b"x", _END),
+        (b"no zlib", "Error -3 while decompressing data: incorrect header check"),
+    ],
+)
+def test_json_with_wrong_compression_is_refused(stored, reason):
     """It may be cut off, followed by other data, or not compressed."""
-    for text in (stored, zlib.compress(b"{}") + b"x"):
-        with pytest.raises(ValueError, match=r"\w"):
-            list(json_pieces(chunks.FileChunk("CALL", 1, text, b"")))
+    with pytest.raises(ValueError, match=rf"^{reason}$"):
+        list(json_pieces(chunks.FileChunk("CALL", 1, stored, b"")))
 
 
 def test_unknown_flags_are_refused():
     """Their meaning is unknown."""
-    with pytest.raises(ValueError, match="unknown flags 0x2"):
+    with pytest.raises(ValueError, match=r"^unknown flags 0x2$"):
         list(json_pieces(chunks.FileChunk("CALL", 2, b"{}", b"")))
 
 
@@ -159,6 +191,8 @@ def test_invalid_json_is_refused(text):
     """NaN and infinities are refused, although Python's reader accepts them."""
     with pytest.raises(ValueError, match=r"\w"):
         parsed(text)
+    with pytest.raises(ValueError, match=r"^-Infinity is not a number in JSON$"):
+        parsed(b"[-Infinity]")
 
 
 def test_the_framing_is_a_file_of_its_own_for_python_3_8():
