@@ -115,6 +115,14 @@ def test_what_is_missing_is_said():
     assert [] == [note for each in whole.spans for note in each.notes]
     assert [CIRCLE] == [note for each in circle.spans for note in each.notes]
     assert {(NO_VALUES,)} == {each.remarks for each in (lost, whole, circle)}
+    assert (
+        "A Triton server's OpenTelemetry spans contain no tensors and no errors, and "
+        "only those BLS requests that a model makes with trace=request.trace()."
+    ) == NO_VALUES
+    assert "The span of this call's caller was not received." == UNKNOWN_PARENT
+    assert (
+        "In the received spans this call is its own ancestor; the cycle is cut here."
+    ) == CIRCLE
 
 
 def test_one_request_of_a_trace_is_found_by_its_id():

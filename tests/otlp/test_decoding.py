@@ -164,10 +164,18 @@ def test_headers_are_read_without_case_and_parameters(encoding):
     assert [SPAN] == [span.span_id for span in found.spans]
 
 
-@pytest.mark.parametrize("text", [b"[]", b"{", b"[" * 100_000, b"\xff"])
-def test_a_request_that_is_no_object_of_json_is_refused(text):
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"[]", "an object of JSON with resourceSpans$"),
+        (b"{", "JSON: Expecting property name enclosed in double quotes"),
+        (b"[" * 100_000, "JSON: "),
+        (b"\xff", "JSON: 'utf-8' codec can't decode byte 0xff"),
+    ],
+)
+def test_a_request_that_is_no_object_of_json_is_refused(text, reason):
     """Also one that is nested too deeply to be read."""
-    with pytest.raises(ValueError, match=r"^the request is not "):
+    with pytest.raises(ValueError, match=rf"^the request is not {reason}"):
         decode(text, "application/json")
 
 

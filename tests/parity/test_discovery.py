@@ -120,8 +120,10 @@ def test_a_server_in_an_environment_of_its_own_comes_last(tmp_path):
     [
         (
             "numpy",
-            "is installed here, but its model processes crash with the",
+            "is installed here, but its model processes crash with the installed "
+            "NumPy 2",
         ),
+        ("absent", "is not installed here"),
         ("stub", f"is installed here, but not for Python {VERSION}"),
         ("library", "is installed here, but this Python has no shared library"),
     ],
@@ -137,10 +139,20 @@ def test_a_package_that_cannot_run_is_skipped(
             install.stub_of(package, VERSION).unlink()
         case "library":
             monkeypatch.setattr(discovery, "describe", lambda python: {"failure": "no"})
+        case "absent":
+            monkeypatch.setattr(discovery, "_find_package", lambda: None)
     with pytest.raises(TritonServerError) as refused:
         find(tmp_path / "laid")
 
-    assert f"nvidia-pytriton {reason}" in refused.value.message
+    assert (
+        "there is no real Triton server to compare with: no tritonserver is on PATH, "
+        f"nvidia-pytriton {reason}, and none is installed in an environment of its own"
+    ) == refused.value.message
+    assert (
+        "Install one (250 MB, once) with\n"
+        f"    {sys.executable} -m blsnb.parity.install\n"
+        "or with %triton verify ... --install."
+    ) == refused.value.advice
     assert own(tmp_path) == find(tmp_path / "laid")
 
 

@@ -251,7 +251,7 @@ def test_a_saved_page_contains_the_table(tmp_path):
     for text in ("≠ 1 of 500 differ, most by 1 at [77]", "a note", "data:image/png;"):
         assert text in saved
     assert "http://" not in saved
-    with pytest.raises(ValueError, match=r"saved as \.html, not '\.png'"):
+    with pytest.raises(ValueError, match=r"^a parity is saved as \.html, not '\.png'$"):
         found.save(tmp_path / "found.png")
 
 

@@ -71,7 +71,7 @@ def test_another_file_is_refused(tmp_path):
     path.write_text("hello\n")
     with pytest.raises(
         TraceFileError,
-        match=r"has no OpenTelemetry spans in JSON; expected the file "
+        match=rf"^'{path}' has no OpenTelemetry spans in JSON; expected the file "
         r"of a Collector's file exporter with format: json and no "
         r"compression$",
     ):
