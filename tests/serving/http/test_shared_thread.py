@@ -194,36 +194,56 @@ def test_a_request_that_a_shared_thread_runs_is_completed_at_the_end(
         assert b"200 OK" in all_of(client)
 
 
+@pytest.mark.usefixtures("patient")
+def test_each_request_of_a_shared_thread_is_measured(
+    http_served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that becomes slow must not delay the others for long."""
+    noted: list[str] = []
+    monkeypatch.setattr(QuickModels, "note", lambda _, model, __: noted.append(model))
+    http_served.server.define("noting", NOTING, config=CONFIG)
+    with other_request(http_served.server, http_served.end.port):
+        alternating(http_served.end.port, "noting")
+
+    assert ["noting"] * len(stage.seen) == noted
+
+
 def test_a_model_is_slow_after_some_slow_requests() -> None:
-    """Not after one: a busy machine delays single requests."""
+    """Not after four: a busy machine delays single requests, and they are clipped."""
     models = QuickModels()
-    for _ in range(TIMES):
-        models.note("model", QUICK_S)
-    models.note("model", SLOW_S)
+    for _ in range(4):
+        models.note("model", SLOW_S)
     assert models.is_quick("model")
 
-    for _ in range(20):
-        models.note("model", SLOW_S)
+    models.note("model", SLOW_S)
     assert not models.is_quick("model")
+    assert models.is_quick("other")
+    for _ in range(100):
+        models.note("other", 0.001)
     assert models.is_quick("other")
 
 
 def test_a_model_that_became_quick_counts_as_quick_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is measured again after a pause, which grows as long as it is slow."""
+    """It is measured again after a pause, which doubles as long as it is slow."""
     now_s = 0.0
     monkeypatch.setattr(shared_thread.time, "monotonic", lambda: now_s)
     models = QuickModels()
-    pauses = []
-    for _ in range(3):
+
+    def has_pause(pause_s: float) -> bool:
+        nonlocal now_s
         while models.is_quick("model"):
             models.note("model", SLOW_S)
-        began_s = now_s
-        while not models.is_quick("model"):
-            now_s += 0.01
-        pauses.append(now_s - began_s)
-    assert pauses == sorted(set(pauses))
+        now_s += 0.99 * pause_s
+        was_quick = models.is_quick("model")
+        now_s += 0.02 * pause_s
+        return models.is_quick("model") and not was_quick
 
-    models.note("model", QUICK_S)
+    pauses = [0.1 * 2**number for number in range(10)]
+    assert [True] * 13 == [has_pause(each) for each in [*pauses, 64.0, 64.0, 64.0]]
+
+    for _ in range(4):
+        models.note("model", QUICK_S)
     assert models.is_quick("model")
+    assert has_pause(64.0 * (15 / 16) ** 4)
