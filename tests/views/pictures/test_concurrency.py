@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,3 +89,19 @@ def test_many_calls_are_merged_without_a_step_for_each():
 
     assert 1 == len(pieces)
     assert 1000 > len(made)
+
+
+@pytest.mark.parametrize(
+    ("most", "steps"),
+    [
+        (4, [(0, 1, 1), (2, 9, 1), (9, 10, 2), (10, 12, 1)]),
+        (3, [(0, 8, 1), (8, 12, 2)]),
+        (2, [(0, 6, 1), (6, 12, 2)]),
+        (1, [(0, 12, 2)]),
+    ],
+)
+def test_only_steps_that_are_too_many_become_pieces_of_equal_length(most, steps):
+    """A step counts in each piece that it touches, and equal neighbours are one."""
+    found = merged(*times_of([(0, 1), (2, 8), (9, 3)]), most)
+
+    assert [ConcurrencyStep(*each) for each in steps] == found
