@@ -69,7 +69,8 @@ def test_without_a_page_nothing_is_opened():
     runs.add(invoice_run())
     runs.close()
 
-    with pytest.raises(QueryError, match="does not have the run"):
+    told = r"^this kernel does not have the run: run the cell again$"
+    with pytest.raises(QueryError, match=told):
         runs.find(wire.page_id(invoice_run()))
 
 

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from blsnb import load_recording
-from blsnb.recorder.stub import executions
+from blsnb.errors import TraceFileError
+from blsnb.recorder.stub import executions, recording_files
 from blsnb.recorder.stub.executions import RecordedCall, RecordedExecution
 from blsnb.recorder.stub.recording_files import RecordingFiles
 from blsnb.recorder.stub.settings import RecorderSettings
@@ -58,6 +59,36 @@ def test_a_run_has_its_model_and_the_number_of_its_execution(tmp_path):
     assert [(batch, 2), (batch, 2), (alone, 1)] == [
         (each.execution, each.batch) for each in found
     ]
+
+
+@pytest.mark.parametrize(("size", "left_out"), [(3, []), (5, [2])])
+def test_executions_that_too_many_wait_before_are_left_out(
+    tmp_path, monkeypatch, size, left_out
+):
+    """The server does not wait for the disk; the file says how many it lacks."""
+    monkeypatch.setattr(recording_files, "_WAITING", 3)
+    files = RecordingFiles(RecorderSettings(str(tmp_path)), PROCESS, {}, pytest.fail)
+    with files._writing:
+        for _ in range(size):
+            files.add(RecordedExecution([RecordedCall("m", 1)], True))
+    files.close()
+    runs = load_recording(tmp_path)
+
+    assert 3 == len(runs)
+    assert [
+        f"{count} executions were left out: too many waited." for count in left_out
+    ] == [each for each in runs[0].trace.remarks if "left out" in each]
+
+
+def test_a_folder_without_a_recording_is_refused(tmp_path):
+    """The error says who writes one."""
+    with pytest.raises(TraceFileError) as refused:
+        load_recording(tmp_path)
+
+    assert (
+        f"'{tmp_path}' has no recording; expected files ending in .blsrun, which a "
+        "server writes that was started with BLSNB_RECORD"
+    ) == str(refused.value)
 
 
 def test_a_symbolic_link_in_the_folder_is_not_followed(tmp_path):

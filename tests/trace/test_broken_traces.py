@@ -18,6 +18,7 @@ from blsnb import TraceFileError
 from blsnb.files.read_budget import ReadLimitError
 from blsnb.options import options
 from blsnb.trace.files.export import write_traces
+from blsnb.trace.files.v2.chunks import MAGIC
 from blsnb.trace.spans import Trace
 from blsnb.trace.triton.trace_file import read_traces
 from blsnb.views.documents import document
@@ -145,6 +146,19 @@ def test_a_file_that_is_not_a_trace_is_an_error(read, text):
         read(text)
 
 
+def test_a_saved_run_is_not_a_trace(tmp_path):
+    """The error names the function that reads it."""
+    path = tmp_path / "a.blsrun"
+    path.write_bytes(MAGIC + b"more")
+    with pytest.raises(TraceFileError) as refused:
+        read_traces(path)
+
+    assert (
+        f"{path} is not a trace file of a Triton server. It may be a saved run: use "
+        "blsnb.load_run()."
+    ) == str(refused.value)
+
+
 def test_a_file_that_is_not_there_is_pythons_own_error(tmp_path):
     """The error is FileNotFoundError."""
     with pytest.raises(FileNotFoundError):
@@ -157,7 +171,9 @@ def test_a_file_that_is_too_large_is_refused(read, monkeypatch):
 
     with pytest.raises(
         TraceFileError,
-        match=r"more than 1,048,576 bytes of memory.*read_limit_bytes.*log-frequency",
+        match=r"more than 1,048,576 bytes of memory.*read_limit_bytes.*\. A server "
+        r"started with --trace-config triton,log-frequency=1000 writes smaller files, "
+        r"which can be read one by one\.$",
     ):
         read(" " * ((1 << 20) + 1))
 

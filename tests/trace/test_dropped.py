@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from views.samples import recorded, tensor
 
@@ -9,7 +11,8 @@ from blsnb.errors import TraceError
 from blsnb.results.traced import take_trace
 from blsnb.trace.dropped import PIN, find_call, missing_call, missing_values, notices
 from blsnb.trace.events import ModelInfo
-from blsnb.trace.facts import Drop
+from blsnb.trace.facts import Drop, RecordingFacts
+from blsnb.trace.folding import FoldedCalls
 from blsnb.trace.recorder import Recorder
 from blsnb.trace.spans import Trace
 from blsnb.views.documents.document import still
@@ -42,10 +45,16 @@ def test_dropped_calls_are_named_with_their_limit(trimmed):
 
     assert Drop("calls", "keep_calls", 120, 101 - len(trimmed.spans), drop.last) == drop
     text = missing_call(trimmed, 50)
-    assert text.startswith("call 50 is no longer kept: keep_calls=120 limits")
-    assert text.endswith(PIN)
-    with pytest.raises(TraceError, match="the run has no call 101; its calls are 0 to"):
-        find_call(trimmed, 101)
+    assert (
+        "call 50 is no longer kept: keep_calls=120 limits the calls that are kept one "
+        "by one, newest runs first. run.keep() pins a run: nothing of it is dropped "
+        "from then on"
+    ) == text
+    for call, hint in ((101, ""), (-1, "; a view without a selected call has -1")):
+        with pytest.raises(TraceError) as error:
+            find_call(trimmed, call)
+        told = f"the run has no call {call}; its calls are 0 to 100{hint}"
+        assert told == str(error.value)
 
 
 def test_lost_values_are_named_with_their_limit():
@@ -54,12 +63,71 @@ def test_lost_values_are_named_with_their_limit():
     trace = take_trace(recorded(recorder, 30))
 
     assert (Drop("values", "trace_budget_bytes", 80, 20),) == trace.drops
-    words = missing_values(trace, ["input 'X'"])
-    assert words.startswith(
-        "the value of input 'X' is no longer kept: trace_budget_byt"
+    why = (
+        "trace_budget_bytes=80 limits the tensor values that are kept, newest runs "
+        "first. run.keep() pins a run: nothing of it is dropped from then on"
     )
-    words = missing_values(trace, ["input 'X'", "input 'Z'"])
-    assert words.startswith("the values of input 'X' and input 'Z' are no longer kept")
+    both = ["input 'X'", "input 'Z'"]
+    assert [
+        f"values are no longer kept: {why}",
+        f"the value of input 'X' is no longer kept: {why}",
+        f"the values of input 'X' and input 'Z' are no longer kept: {why}",
+    ] == [missing_values(trace, both[:count]) for count in range(3)]
+    assert f"values are no longer kept. {PIN}" == missing_values(
+        replace(trace, drops=())
+    )
+
+
+OF_THE_RECORDER = (
+    ": the recorder summarises values larger than BLSNB_RECORDER_TENSOR_BYTES and "
+    "those of devices, and redacts by name"
+)
+BY_LIMITS = ": {} of the server limits what it holds. " + PIN
+
+
+@pytest.mark.parametrize(
+    ("file", "recording", "values", "calls"),
+    [
+        (
+            "a.BLSRUN",
+            None,
+            BY_LIMITS.format("run.save(budget_bytes=...) or trace_budget_bytes"),
+            BY_LIMITS.format("keep_calls"),
+        ),
+        ("a.blsrun", RecordingFacts({}, {}), OF_THE_RECORDER, OF_THE_RECORDER),
+        ("a.json", None, "", ""),
+    ],
+)
+def test_what_a_file_does_not_hold_was_limited_as_it_was_written(
+    trimmed, file, recording, values, calls
+):
+    """Triton's own files say nothing of limits."""
+    trace = replace(
+        trimmed,
+        file=file,
+        recording=recording,
+        drops=(),
+        folded=(FoldedCalls(None, trimmed.models[0], 7, 0, 0),),
+    )
+    kept = f"{len(trace.spans)} of {trace.call_count} calls"
+
+    assert [
+        f"{file} does not hold the values{values}",
+        f"{file} does not hold the value of input 'X'{values}",
+        f"call 50 is only counted: {file} holds {kept}{calls}",
+    ] == [
+        missing_values(trace),
+        missing_values(trace, ["input 'X'"]),
+        missing_call(trace, 50),
+    ]
+
+
+def test_a_trace_without_calls_names_the_level_that_has_them():
+    """Nothing was recorded."""
+    assert (
+        "the run has no call 0: no calls were recorded. At trace_level='tensors' calls "
+        "are recorded, with their inputs"
+    ) == missing_call(Trace("0", "", "", (), (), 0), 0)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +157,10 @@ def test_every_later_view_reports_dropped_calls(trimmed):
     """Text and static picture report it."""
     (line,) = notices(trimmed)
 
-    assert line.startswith(f"{101 - len(trimmed.spans)} calls dropped: keep_calls=120")
+    assert (
+        f"{101 - len(trimmed.spans)} calls dropped: keep_calls=120 limits the calls "
+        f"that are kept one by one, newest runs first. {PIN}."
+    ) == line
     assert line in tree(trimmed)
     assert line in still(trimmed)
 

@@ -72,7 +72,8 @@ def test_the_baseline_is_a_trait(view):
 
 def test_only_a_run_can_be_a_baseline(view):
     """Anything else is an error."""
-    with pytest.raises(TraitError, match=r"a run or None$"):
+    told = r"^baseline='yesterday' is not valid; expected a run or None$"
+    with pytest.raises(TraitError, match=told):
         view.baseline = "yesterday"
     given = Recorded(invoice_run, baseline=SimpleNamespace(trace=edited_run()))
     assert "baseline" in given.ask(type="hello")[0]["header"]
