@@ -67,10 +67,30 @@ def counted_run():
     return shortened(failing_run(), 16)
 
 
+def looping_run():
+    """Return a run whose edges are loops, point up, stream and skip ranks, each twice.
+
+    Their labels are beside them.
+    """
+    script = Script()
+    for name in ("outer", "middle", "leaf"):
+        script.model(name)
+    outer = script.call(None, "outer", 0, 0, 0, 200, 0)
+    for number in range(2):
+        at = 100 * number
+        middle = script.call(outer, "middle", at, 0, 0, 90, 0)
+        script.call(middle, "middle", at + 10, 0, 0, 20, 0)
+        leaf = script.call(middle, "leaf", at + 40, 0, 0, 10, 0, CallFlag.DECOUPLED)
+        script.call(leaf, "outer", at + 42, 0, 0, 2, 0, CallFlag.ASYNC)
+        script.call(outer, "leaf", at + 92, 0, 0, 3, 0)
+    return script.trace()
+
+
 @pytest.mark.parametrize(
     ("trace", "state"),
     [
         (running_run, None),
+        (looping_run, None),
         (failing_run, None),
         (counted_run, "cancelled"),
         (ensemble_run, None),
@@ -78,7 +98,16 @@ def counted_run():
         (hostile_run, "running"),
         (lambda: Trace("0", "", "", (), (), 0), None),
     ],
-    ids=["running", "failing", "counted", "ensemble", "instant", "hostile", "empty"],
+    ids=[
+        "running",
+        "looping",
+        "failing",
+        "counted",
+        "ensemble",
+        "instant",
+        "hostile",
+        "empty",
+    ],
 )
 def test_the_picture_of_each_kind_of_run_is_the_reviewed_one(request, trace, state):
     """``BLSNB_WRITE_GOLDEN=1`` writes the files anew."""
