@@ -13,8 +13,6 @@ from typing import TextIO
 from blsnb.printable import printable
 from blsnb.serving.core.log_settings import LogSettings
 
-_ERRORS = "backslashreplace"
-"""How characters are written that UTF-8 lacks: models may log any."""
 _SWITCHES = {"E": "log_error", "W": "log_warning", "I": "log_info"}
 
 
@@ -85,9 +83,7 @@ class ServerLog(logging.Handler):
         self._file: TextIO | None = None
         if path:
             # Closed with the handler.
-            self._file = Path(path).open(  # noqa: SIM115
-                "a", encoding="utf-8", errors=_ERRORS
-            )
+            self._file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115
         own, iso = TritonFormatter(), TritonFormatter(iso=True)
         self._formatters = {"default": own, "ISO8601": iso}
 
