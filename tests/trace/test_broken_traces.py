@@ -20,6 +20,7 @@ from blsnb.options import options
 from blsnb.trace.files.export import write_traces
 from blsnb.trace.files.v2.chunks import MAGIC
 from blsnb.trace.spans import Trace
+from blsnb.trace.triton.events import Metadata
 from blsnb.trace.triton.trace_file import read_traces
 from blsnb.views.documents import document
 from blsnb.views.tree import tree
@@ -144,6 +145,13 @@ def test_a_file_that_is_not_a_trace_is_an_error(read, text):
     """The error names the file."""
     with pytest.raises(TraceFileError, match=r"json is not a trace file of a Triton"):
         read(text)
+
+
+def test_many_small_events_of_another_layout_are_read():
+    """The work for what cannot be read is limited, not that for what can."""
+    text = "[" + ",\n".join(['{"id": 7, "model_name": "m"}'] * 5_000) + "]"
+
+    assert [Metadata] * 5_000 == [type(each) for each in reader(text)]
 
 
 def test_a_saved_run_is_not_a_trace(tmp_path):
