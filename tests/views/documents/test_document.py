@@ -9,8 +9,11 @@ from html.parser import HTMLParser
 
 import pytest
 from asserting import every
+from reviewed import reviewed
 
 from blsnb.request_fields import RequestFields
+from blsnb.trace.comparison import compare
+from blsnb.trace.responses import ResponseEvent
 from blsnb.views.documents import document, host, wire
 from blsnb.views.live import running_page
 from blsnb.views.summary import heading
@@ -60,6 +63,45 @@ def page():
 def test_the_page_without_scripts_is_the_golden_one():
     """Readers without scripts see picture, notes, tables and texts."""
     assert golden_run.PAGE.read_text("utf-8") == golden_run.page()
+
+
+def requests_run():
+    """Return a run of a hundred and one requests, with many responses of the first."""
+    trace = invoice_run()
+    sent = [
+        ResponseEvent(number, (), "", number, (("token", number),))
+        for number in range(9)
+    ]
+    spans = [
+        replace(
+            trace.spans[0],
+            index=row,
+            id=row,
+            request_fields=RequestFields(request_id="a<b", priority=row + 1),
+            responses=tuple(sent) if row == 0 else (),
+            execution=1 + row // 2,
+            batch=2,
+        )
+        for row in range(101)
+    ]
+    return replace(trace, spans=tuple(spans), remarks=("a <remark>",))
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("compared", lambda: compare(samples.edited_run(), invoice_run())),
+        ("requests", requests_run),
+        ("ensemble", samples.ensemble_run),
+    ],
+)
+def test_the_tables_of_each_kind_of_run_are_the_reviewed_ones(name, run):
+    """``BLSNB_WRITE_GOLDEN=1`` writes the files anew; their picture has its own."""
+    html = re.sub('base64,[^"]*', "base64,", document.still(run()))
+    file = golden_run.FOLDER / "kinds" / f"{name}.html"
+    text = html.replace("<tr>", "\n<tr>") + "\n"
+
+    assert reviewed(file, text) == text
 
 
 def test_a_document_is_a_host_with_picture_and_table_then_its_scripts(page):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from reviewed import reviewed
 
 from blsnb.views.evaluations.histogram import Distribution, histogram
 from blsnb.views.evaluations.page import EvaluationPage, Table, aligned, html, text
@@ -69,6 +71,21 @@ def test_nothing_is_drawn_without_values():
 def test_the_pictures_of_distributions_are_the_golden_ones():
     """A change of a picture is reviewed before it is accepted."""
     assert golden_run.HISTOGRAMS.read_text("utf-8") == golden_run.histograms()
+
+
+def test_the_page_as_html_is_the_reviewed_one():
+    """``BLSNB_WRITE_GOLDEN=1`` writes the file anew; pictures have their own."""
+    long = Table("a" * 201, ("text",), [("x" * 200,), ("x" * 201,), ("a\n b",)])
+    latency = Distribution("latency <s>", "mean 2 ms", np.array([1.0, 3.0]), str)
+    page = EvaluationPage(
+        "m", ["2 rows", "3 s"], [latency], [ROWS], [ROWS, long], ["late", "a <note>"]
+    )
+    whole = re.sub(
+        "<svg.*?</svg>", "<svg/>", f"{html(page)}\n{html(page, lists=False)}"
+    )
+    found = whole.replace("<tr>", "\n<tr>") + "\n"
+
+    assert reviewed(golden_run.FOLDER / "kinds" / "evaluation.html", found) == found
 
 
 def test_foreign_text_is_escaped_and_one_line():

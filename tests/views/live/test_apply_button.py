@@ -73,7 +73,7 @@ def test_the_button_has_a_sentence_beside_it():
     ],
 )
 def test_a_click_says_what_it_changed(plan, before, after, role):
-    """It may be repeated, also after a failure; meanwhile the button is off."""
+    """It may be repeated, also after a failure; the button is off until it ends."""
     works = []
     found = ApplyButton(plan, works.append)
     said = [(shown(found), found.button.disabled)]
