@@ -10,7 +10,7 @@ from blsnb import load_recording
 from blsnb.errors import TraceFileError
 from blsnb.recorder.stub import executions, recording_files
 from blsnb.recorder.stub.executions import RecordedCall, RecordedExecution
-from blsnb.recorder.stub.recording_files import RecordingFiles
+from blsnb.recorder.stub.recording_files import RecordingFiles, RecordingFull
 from blsnb.recorder.stub.settings import RecorderSettings
 from blsnb.trace.events import CallFlag
 
@@ -78,6 +78,34 @@ def test_executions_that_too_many_wait_before_are_left_out(
     assert [
         f"{count} executions were left out: too many waited." for count in left_out
     ] == [each for each in runs[0].trace.remarks if "left out" in each]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_full"), [("other.blsrun", True), ("notes.txt", False)]
+)
+def test_a_folder_is_full_of_recordings_only(tmp_path, name, is_full):
+    """Other files do not count; the last remark says why the recording ended."""
+    folder = tmp_path / "recording"
+    folder.mkdir(mode=0o700)
+    (folder / name).write_bytes(bytes(10_000))
+    errors = []
+    settings = RecorderSettings(str(folder), total_bytes=10_000)
+    files = RecordingFiles(settings, PROCESS, {}, errors.append)
+    files.add(RecordedExecution([RecordedCall("m", 1)], True))
+    try:
+        files.close()
+    except RecordingFull as error:
+        errors.append(error)
+        files.abandon()
+    files._thread.join(WAIT_S)
+    (folder / name).unlink()
+    [run] = load_recording(folder)
+
+    text = "the recording ended at BLSNB_RECORDER_TOTAL_BYTES=10000"
+    assert [text] * is_full == list(map(str, errors))
+    assert [f"{text}."] * is_full == [
+        each for each in run.trace.remarks if "TOTAL_BYTES" in each
+    ]
 
 
 def test_a_folder_without_a_recording_is_refused(tmp_path):

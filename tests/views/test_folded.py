@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from asserting import some
 
 from blsnb.trace.capture import trace_of
+from blsnb.trace.events import ModelInfo
 from blsnb.trace.excerpt import page_excerpt, shortened
-from blsnb.trace.folding import FoldedCounts, fold
+from blsnb.trace.folding import FoldedCalls, FoldedCounts, fold
 from blsnb.trace.spans import Trace
 from blsnb.views.callgraph import CallGraph, call_graph
 from blsnb.views.documents import document
@@ -88,6 +90,35 @@ def test_title_and_text_count_all_calls():
     assert "1,001 calls" in facts(trace)
     assert [LINE] == folded_note(trace)
     assert tree(trace).endswith(f"\n  … {LINE}")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "more"), [(5, ""), (6, "; 1 further kind"), (7, "; 2 further kinds")]
+)
+def test_five_kinds_of_counted_calls_are_named(kinds, more):
+    """Those with the most calls come first; client requests have no caller."""
+    script = Script()
+    models = [
+        ModelInfo(f"m{number}", 1, "python", "cpu", "model", "")
+        for number in range(kinds)
+    ]
+    script.model("outer")
+    script.call(None, "outer", 0, 0, 0, 9, 0)
+    rows = [
+        FoldedCalls(models[0] if number else None, model, 10 + number, 0, 2_000_000)
+        for number, model in enumerate(models)
+    ]
+    trace = replace(script.trace(), folded=tuple(rows))
+    named = [
+        f"{'m0 → ' if number else ''}m{number} {TIMES}{10 + number} in 2 ms"
+        for number in reversed(range(kinds))
+    ]
+
+    assert [
+        f"folded from {trace.call_count:,} calls: 1 are shown one by one (the first, "
+        "the last, failed and slowest ones), the others are counted: "
+        f"{'; '.join(named[:5])}{more}"
+    ] == folded_note(trace)
 
 
 def test_the_document_names_the_calls_that_are_only_counted():

@@ -6,7 +6,7 @@ import pytest
 
 from blsnb.views.documents import wire
 from blsnb.views.live.answers import Answers
-from blsnb.views.live.queries import answer_about, gone
+from blsnb.views.live.queries import VERSION, answer_about, gone
 
 from ..samples import invoice_run
 
@@ -66,7 +66,24 @@ def test_of_the_queries_of_a_slot_that_wait_the_newest_is_served(answers, sent, 
 
     expected = {0: "superseded", 1: "superseded", 2: None, 3: None}
     assert expected == outcomes(sent)
+    assert "a newer query of its slot is served" == sent[0]["error"]["text"]
     assert sent[-1]["tensors"]
+
+
+def test_a_fault_is_an_answer_and_logged(sent, later, caplog):
+    """Without an answer the page would show a busy kernel indefinitely."""
+
+    def fail(query, buffer):
+        raise ZeroDivisionError("by zero")
+
+    answers = Answers(fail, lambda content, buffers: sent.append(content), later.append)
+    asked = query(7, None)
+    answers.receive(asked)
+    later.pop()()
+
+    answer = {"error": {"code": "failed", "text": "ZeroDivisionError: by zero"}}
+    assert [{"v": VERSION, "type": "answer", "id": 7, **answer}] == sent
+    assert [f"a query failed: {asked}"] == caplog.messages
 
 
 def test_a_query_without_a_slot_is_superseded_by_none(answers, sent, later):
