@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from blsnb.engine.model_log import ModelLog
@@ -43,6 +46,64 @@ def test_levels_need_a_file() -> None:
     found = settings_of(TraceSetting(trace_file="f")).update(change)
     assert ["TIMESTAMPS", "TENSORS"] == found.rows()["trace_level"]
     assert ["f"] == found.rows()["trace_file"]
+
+
+@pytest.mark.parametrize(
+    ("collector", "rows"),
+    [
+        (
+            (),
+            {
+                "trace_level": ["OFF"],
+                "trace_rate": ["1000"],
+                "trace_count": ["-1"],
+                "log_frequency": ["0"],
+                "trace_file": [""],
+                "trace_mode": ["triton"],
+            },
+        ),
+        (
+            (("url", "u"), ("resource", "r")),
+            {
+                "trace_level": ["OFF"],
+                "trace_rate": ["1000"],
+                "trace_count": ["-1"],
+                "trace_mode": ["triton"],
+                "url": ["u"],
+                "resource": ["r"],
+            },
+        ),
+    ],
+)
+def test_each_setting_is_a_row_in_tritons_order(
+    collector: tuple[tuple[str, str], ...], rows: dict[str, list[str]]
+) -> None:
+    """A Collector has its own instead of those of files."""
+    found = TraceSetting(collector=collector).rows()
+
+    assert list(rows.items()) == list(found.items())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"trace_rate": 0}, "sample rate must be non-zero"),
+        ({"trace_count": 0}, ""),
+        ({"trace_file": ""}, "trace file name is not given"),
+    ],
+)
+def test_levels_need_a_rate_a_count_and_a_file(
+    change: dict[str, Any], reason: str
+) -> None:
+    """Without a level any value is kept."""
+    start = TraceSetting(trace_level=("TENSORS",), trace_file="f")
+    with pytest.raises(RequestError) as refused:
+        settings_of(replace(start, **change)).update({})
+
+    told = f"Attempting to set invalid trace setting :{reason}"
+    assert told == refused.value.message
+    off = replace(start, trace_level=(), **change)
+    assert off == settings_of(off).update({})
 
 
 def test_a_refused_change_changes_nothing() -> None:
