@@ -283,3 +283,21 @@ def test_a_stream_without_a_thread_for_long_ends_with_an_error(
 
     assert b'data: {"error":"no thread can be started"}\n\n' in found
     assert stage.events["cancelled"].wait(WAIT_S)
+
+
+def test_a_request_that_meets_the_end_of_its_port_ends_with_it(
+    http_served: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No thread takes it any more: its connection is closed without a response."""
+
+    def ended(*given: object, continued: bool = False) -> None:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(http_served.end.state.threads, "run", ended)
+    sent = b"POST /v2/models/m/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked"
+    with http_served.connect() as client:
+        client.sendall(sent + b"\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+        found = client.recv(1 << 16)
+
+    assert b"" == found
+    assert until(lambda: not http_served.end.state.responding)
