@@ -1,5 +1,6 @@
 """Specification of the rows of a timeline."""
 
+import pytest
 from asserting import every
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +33,30 @@ def test_four_calls_of_one_model_by_one_caller_are_one_row():
         ("  schema_check", 1),
         ("  schema_check", 1),
     ] == told(invoice_run())
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(3, [1, 1, 1]), (4, [4]), (5, [5])])
+def test_calls_are_folded_from_the_fourth_on(count, sizes):
+    """Another number may be asked for."""
+    script = Script()
+    script.model("m")
+    for at in range(count):
+        script.call(None, "m", at, 0, 0, 1, 0)
+
+    assert [("m", size) for size in sizes] == told(script.trace())
+    assert [("m", 1)] * count == told(script.trace(), fold_from=count + 1)
+    assert [("m", count)] == told(script.trace(), fold_from=count)
+
+
+def test_a_name_has_at_most_400_characters():
+    """Its middle is left out."""
+    script = Script()
+    for size in (400, 401):
+        script.model("x" * size)
+        script.call(None, "x" * size, 0, 0, 0, 1, 0)
+    whole, cut = distinct_names(script.trace())
+
+    assert ("x" * 400, 400, 1) == (whole, len(cut), cut.count("…"))
 
 
 def test_below_a_folded_row_all_callees_are_folded():
