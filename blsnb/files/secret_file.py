@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from blsnb.files.owned import OwnedFolder
-from blsnb.printable import printable
 
 
 class SecretFile:
@@ -30,9 +29,6 @@ class SecretFile:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with open(os.open(self.path, flags, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
-
-    def __repr__(self) -> str:
-        return printable(f"<SecretFile {self.path}>")
 
     def close(self) -> None:
         """Remove the file; safe to repeat."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from blsnb.printable import printable
 from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import DeviceWork, ParameterPairs
@@ -201,9 +200,6 @@ class Call:
     device = Extra[DeviceWork | None](None)
     logs = Extra[list[LogLine] | None](None)
     notes = Extra[list[str] | None](None)
-
-    def __repr__(self) -> str:
-        return f"<Call {self.id} {printable(self.model.name)}>"
 
     @property
     def request_id(self) -> str:

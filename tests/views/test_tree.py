@@ -1,10 +1,13 @@
 """Specification of the run as text."""
 
+import pytest
+
+from blsnb.trace.comparison import compare
 from blsnb.trace.events import CallFlag
 from blsnb.views.tree import tree
 
 from . import golden_run
-from .samples import Script, hostile_run, invoice_run
+from .samples import Script, fail, hostile_run, invoice_run
 
 
 def test_the_tree_of_the_sample_is_the_golden_one():
@@ -74,3 +77,83 @@ def test_a_very_long_tree_is_cut_and_counted():
     lines = tree(script.trace()).splitlines()
 
     assert (202, "  … 300 more lines") == (len(lines), lines[-1])
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_long_names_errors_and_notes_are_cut(more):
+    """A line is read at a glance."""
+
+    def cut(text):
+        return f"{text[:-2]}…" if more else text
+
+    name, error, note = ("x" * (most + more) for most in (80, 160, 240))
+    script = Script()
+    script.model(name)
+    call = script.call(None, name, 0, 0, 0, 40, 0)
+    fail(call, error)
+    call.notes = [note]
+    lines = tree(script.trace()).splitlines()[1:]
+
+    assert [
+        f"  {cut(name)}  45 µs  1 failed",
+        f"    ! {cut(error)}",
+        f"    * {cut(note)}",
+    ] == lines
+
+
+def loop(size, error=""):
+    """Return a run with calls in a row, which fail if there is an error."""
+    script = Script()
+    script.model("outer")
+    script.model("leaf")
+    outer = script.call(None, "outer", 0, 0, 0, 100, 0)
+    for number in range(size):
+        call = script.call(outer, "leaf", number, 0, 0, 1, 0)
+        if error:
+            fail(call, f"{error} {number}")
+    return script.trace()
+
+
+@pytest.mark.parametrize(
+    ("size", "before", "expected"),
+    [
+        (16, 16, [f"error: no {k}; before: none" for k in range(16)]),
+        (
+            17,
+            17,
+            [
+                *(f"error: no {k}; before: none" for k in range(16)),
+                "… and more: 17 calls changed",
+            ],
+        ),
+        (
+            17,
+            16,
+            [
+                "1 of these calls are new",
+                *(f"error: no {k}; before: none" for k in range(15)),
+                "… and more: 16 calls changed",
+            ],
+        ),
+    ],
+)
+def test_a_row_has_at_most_16_differences(size, before, expected):
+    """The number of all changed calls is below them."""
+    lines = tree(compare(loop(size, "no"), loop(before))).splitlines()
+    found = [line for line in lines if line.startswith("      ~ ")]
+
+    assert [f"      ~ {each}" for each in expected] == [
+        each for each in found if "not compared" not in each
+    ]
+
+
+@pytest.mark.parametrize(("levels", "more"), [(200, []), (201, ["  … 1 more line"])])
+def test_a_tree_has_at_most_200_lines(levels, more):
+    """The number of others is below them."""
+    script = Script()
+    script.model("m")
+    caller = None
+    for at in range(levels):
+        caller = script.call(caller, "m", at, 0, 0, 1, 0)
+
+    assert more == tree(script.trace()).splitlines()[201:]

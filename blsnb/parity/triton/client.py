@@ -24,7 +24,6 @@ from blsnb.parity.triton.outcome import (
 )
 from blsnb.parity.triton.server_process import ServerDiedError
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.printable import printable
 
 QUERY_S = 10.0
 """Maximum duration of a request for metadata or readiness, in seconds."""
@@ -41,9 +40,6 @@ class TritonClient:
     def __init__(self, stub: Any, name: str) -> None:
         self._stub = stub
         self._name = name
-
-    def __repr__(self) -> str:
-        return printable(f"<client of {self._name}>")
 
     def version(self) -> str:
         """Return the server's own version, such as ``2.51.0``.

@@ -110,9 +110,6 @@ class TritonServer:
             self.kill()
             raise
 
-    def __repr__(self) -> str:
-        return f"TritonServer(pid={self._process.pid}, grpc_port={self.grpc_port})"
-
     @property
     def pid(self) -> int:
         """Id of the process, and of its process group."""

@@ -8,7 +8,6 @@ from tritonclient.grpc import service_pb2_grpc
 from blsnb.engine.threads.workers import Workers
 from blsnb.errors import OutOfResourcesError
 from blsnb.parts.server_parts import ServerParts
-from blsnb.printable import printable
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.grpc.calls import MAX_STREAMS, GrpcThreads
 from blsnb.serving.grpc.gate import Gate, health_handler
@@ -66,9 +65,6 @@ class GrpcEndpoint:
         except BaseException:
             self.close(0)
             raise
-
-    def __repr__(self) -> str:
-        return printable(f"<GrpcEndpoint {self.address}>")
 
     @property
     def address(self) -> str:

@@ -12,7 +12,6 @@ from tornado.httputil import HTTPConnection, HTTPServerConnectionDelegate
 
 from blsnb.engine.threads.start import new_loop, start
 from blsnb.parts.server_parts import ServerParts
-from blsnb.printable import printable
 from blsnb.serving.access import Access
 from blsnb.serving.core.shared_state import SharedState
 from blsnb.serving.http.connections.limited_server import HttpServer
@@ -78,9 +77,6 @@ class HttpPort(HTTPServerConnectionDelegate):
             start(self._thread)
             undo.pop_all()
         self._started.wait()
-
-    def __repr__(self) -> str:
-        return printable(f"<{type(self).__name__} {self.address}>")
 
     @property
     def address(self) -> str:

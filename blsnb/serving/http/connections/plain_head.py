@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 MAX_BODY_BYTES = 1 << 20
@@ -19,24 +18,12 @@ _OTHER = frozenset({"transfer-encoding", "expect", "upgrade", "trailer"})
 _LENGTH = re.compile("[0-9]{1,10}")
 
 
-class Headers(Mapping[str, str]):
-    """Headers of a plain request by name, in any case."""
-
-    def __init__(self, values: dict[str, str]) -> None:
-        self._values = values
-
-    def __getitem__(self, name: str) -> str:
-        return self._values[name.lower()]
+class Headers(dict[str, str]):
+    """Headers of a plain request by name in lower case; `get` accepts any case."""
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return a value, or the default."""
-        return self._values.get(name.lower(), default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+        return super().get(name.lower(), default)
 
 
 @dataclass(frozen=True, slots=True)
