@@ -20,6 +20,7 @@ def test_a_plain_head_has_method_target_headers_and_length() -> None:
         found.target,
         found.length,
     )
+    assert "localhost" == found.headers["HOST"] == found.headers["host"]
     assert ["localhost", "localhost", None, "none"] == [
         *map(found.headers.get, ("HOST", "host", "Origin")),
         found.headers.get("Origin", "none"),

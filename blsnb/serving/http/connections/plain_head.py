@@ -19,7 +19,10 @@ _LENGTH = re.compile("[0-9]{1,10}")
 
 
 class Headers(dict[str, str]):
-    """Headers of a plain request by name in lower case; `get` accepts any case."""
+    """Headers of a plain request by name in lower case; each is found in any case."""
+
+    def __getitem__(self, name: str) -> str:
+        return super().__getitem__(name.lower())
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return a value, or the default."""
