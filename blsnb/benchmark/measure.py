@@ -183,8 +183,7 @@ def measure(
     report = progress or (lambda share, words: None)
     rows: list[LoadRow] = []
     left_out: list[float] = []
-    tick = partial(_tick, lambda _, words: report(0.0, words), 0, 1, warm_up.words)
-    warmed = warm_up.run(tick)
+    warmed = warm_up.run(lambda _: report(0.0, warm_up.words))
     check(warmed)
     interrupted = warmed.interrupted
     too_high = math.inf

@@ -11,7 +11,7 @@ from faults import printed_by
 from killed_journals import HEADER, ROWS, evaluate, stored
 
 from blsnb import Server
-from blsnb.evaluation.identity import digest_of_inputs, header_of
+from blsnb.evaluation.identity import difference, digest_of_inputs, header_of
 from blsnb.evaluation.journal import MAGIC, Journal
 from blsnb.evaluation.plain import EvaluationSettings, Row, RowResult
 from blsnb.parts.server_parts import parts_of
@@ -242,6 +242,48 @@ def test_an_evaluation_of_another_model_is_refused(path, header):
 
     with pytest.raises(ValueError, match="another evaluation: the model 'm' differed"):
         Journal(path, header())
+
+
+def test_a_model_that_is_loaded_with_another_configuration_is_another_one(header):
+    """Its files are the same."""
+    before = header()
+    header.server.load("m", config={"max_batch_size": 2})
+
+    assert "the model 'm' differed" == difference(before, header())
+
+
+NOW = {
+    "model": "m",
+    "models": {"m": "a", "n": "b"},
+    "options": {"priority": 1},
+    "rows": "r",
+    "triton_release": "25.1",
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ({}, ""),
+        ({"model": "n"}, "they are of the model 'n', not 'm'"),
+        ({"models": {"m": "b", "n": "b"}}, "the model 'm' differed"),
+        ({"models": {"n": "c", "o": "d"}}, "the models 'm' and 'n' and 'o' differed"),
+        ({"models": None}, "the models 'm' and 'n' differed"),
+        (
+            {"options": {"priority": 2, "batch": 4}},
+            "batch was 4 and is None; priority was 2 and is 1",
+        ),
+        ({"options": None}, "priority was None and is 1"),
+        ({"rows": "s"}, "the data set has other contents"),
+        ({"server_url": "grpc://a:1"}, "they were executed on grpc://a:1"),
+        ({"triton_release": "24.10"}, "Triton's release was 24.10"),
+    ],
+)
+def test_what_differs_is_named(before, text):
+    """It is the first difference, of which the others may be consequences."""
+    assert text == difference(NOW | before, NOW)
+    after = {**NOW, "server_url": "grpc://a:1"}
+    assert "they were executed on models of this process" == difference(NOW, after)
 
 
 def test_an_evaluation_with_other_options_is_refused(path, header):

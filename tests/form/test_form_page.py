@@ -8,7 +8,7 @@ from cells import cell
 from reviewed import reviewed
 from widget_tree import widget_tree
 
-from .test_form import choose
+from .test_form import choose, fill, press
 
 CONFIG = """
 input { name: "X" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -25,6 +25,11 @@ def test_the_page_is_the_reviewed_one(server):
     pages = [widget_tree(form.widget)]
     for source in ("Random", "File", "Variable"):
         choose(form, source)
+        pages.append(widget_tree(form.widget))
+    for source, entered in (("Random", "[2]"), ("Type in", "<b>")):
+        choose(form, source)
+        fill(form, entered)
+        press(form, "Copy as code")
         pages.append(widget_tree(form.widget))
     text = "\n".join(pages)
 

@@ -3,12 +3,14 @@
 import logging
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from blsnb.errors import BlsnbError
+from blsnb.evaluation.progress import displays
 from blsnb.magics import default_server as default
-from blsnb.magics import extension
+from blsnb.magics import extension, frontend
 
 from .models import DOUBLE, FLOW, infer
 
@@ -89,6 +91,20 @@ def test_later_registrations_are_kept(shell):
     extension.unload_ipython_extension(shell)
 
     assert magic is shell.magics_manager.magics["line"].pop("triton")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "made"),
+    [(None, None), (SimpleNamespace(do_inspect=print), frontend.ProgressBar)],
+)
+def test_progress_is_a_bar_in_a_notebook_only(shell, monkeypatch, kernel, made):
+    """A terminal has a line of text, as after unloading."""
+    monkeypatch.setattr(shell, "kernel", kernel, raising=False)
+    extension.load_ipython_extension(shell)
+    loaded = displays.make
+    extension.unload_ipython_extension(shell)
+
+    assert [made, None] == [loaded, displays.make]
 
 
 def test_reloading_keeps_the_models(notebook):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import stage
-from cells import CONFIG, DOUBLE, cell, instances
+from cells import CONFIG, DOUBLE, FINAL, cell, instances
 
 from blsnb import InferenceError, Run, Server
 from blsnb.errors import InputError, OutOfResourcesError
@@ -160,6 +160,29 @@ def test_an_error_that_a_model_returns_keeps_its_code(server):
         server.infer("model", X)
 
     assert ("NOT_FOUND", "no such thing") == (caught.value.code, caught.value.message)
+
+
+def test_an_error_that_no_client_receives_is_a_note_of_its_request(server):
+    """The calls that the model made before have none."""
+    body = f"""
+    ask("double", request).exec()
+    sender = request.get_response_sender()
+    error = pb_utils.TritonError("no")
+    sender.send(pb_utils.InferenceResponse(error=error))
+    sender.send(flags={FINAL})
+    """
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("m", cell(body), config=CONFIG)
+    run = server.infer("m", {"X": [1.0]})
+
+    assert [
+        [
+            "An error was sent without the final flag, and the flag alone afterwards: "
+            "Triton's client gets an empty success. Send both at once. It was: no"
+        ],
+        [],
+    ] == [list(span.notes) for span in run.trace.spans]
+    assert ({}, None) == (dict(run.outputs), run.error)
 
 
 def test_async_infer_leaves_the_loop_free(server):

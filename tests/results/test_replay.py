@@ -86,6 +86,29 @@ def test_a_model_that_was_called_more_often_names_no_call(server):
         run.replay("inner")
 
 
+@pytest.mark.parametrize(
+    ("calls", "listed"),
+    [(8, "1, 2, 3, 4, 5, 6, 7, 8"), (9, "1, 2, 3, 4, 5, 6, 7, 8, …")],
+)
+def test_the_first_eight_of_many_calls_are_listed(server, calls, listed):
+    """The others are counted."""
+    server.define("inner", DOUBLE, config=CONFIG)
+    body = f"""
+    for _ in range({calls}):
+        answer = answer_of(ask("inner", request).exec())
+    return [reply(answer)]
+    """
+    server.define("outer", cell(body), config=CONFIG)
+    run = server.infer("outer", X)
+
+    with pytest.raises(TraceError) as refused:
+        run.replay("inner")
+
+    assert (
+        f"the run has {calls} calls of 'inner': name one by its id, such as {listed}"
+    ) == str(refused.value)
+
+
 def test_a_call_is_named_by_what_a_view_has_selected(run):
     """The value is an id, or -1 if nothing is selected."""
     view = run.widget()

@@ -72,7 +72,7 @@ def _tables(evaluation: Evaluation) -> Iterator[Table]:
         (
             name,
             f"{calls:,}",
-            time(total_us.get(name, 0.0) / calls) if calls else "-",
+            time(total_us.get(name, 0.0) / calls),
             f"{_share(total_us.get(name, 0.0), sum(total_us.values())):.0%}",
         )
         for name, calls in evaluation.calls.items()

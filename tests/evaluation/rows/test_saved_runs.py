@@ -8,6 +8,7 @@ from cells import CONFIG, DOUBLE, FINAL, calling, cell
 
 from blsnb import InferenceError, Server, TraceError
 from blsnb.evaluation.rows.source import row_source
+from blsnb.results.run import ImportedRun
 
 STREAM = f"""
 sender = request.get_response_sender()
@@ -69,6 +70,19 @@ def test_a_failed_run_keeps_its_error(server):
 
     assert {} == row.rest["recorded"]
     assert "ValueError: no" in row.rest["recorded_error"]
+
+
+def test_a_saved_run_keeps_what_its_client_received(server, tmp_path):
+    """A client may have given up before the model responded."""
+    trace = infer(server).trace
+    gave_up = ImportedRun(trace, [], "Deadline Exceeded").save(tmp_path / "run.blsrun")
+
+    [row] = row_source(gave_up, ["X"])
+
+    assert ({}, "Deadline Exceeded") == (
+        row.rest["recorded"],
+        row.rest["recorded_error"],
+    )
 
 
 def test_outputs_of_a_decoupled_model_are_lists():

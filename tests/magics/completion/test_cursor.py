@@ -2,7 +2,7 @@
 
 import pytest
 
-from blsnb.magics.completion.cursor import cursor_at_end
+from blsnb.magics.completion.cursor import Bracket, Cursor, cursor_at_end
 
 INSIDE = {
     'infer("do': ("do", [("(", "infer", 0, "")]),
@@ -29,9 +29,25 @@ def test_a_string_has_its_brackets(text):
     assert (fragment, expected) == (found.fragment, brackets)
 
 
-@pytest.mark.parametrize("text", ["", "f(", 'f("a")', '"""doc "', "x = 1 # 'a"])
-def test_other_places_are_in_no_string(text):
-    """Code, comments, closed strings and long ones."""
+def test_a_value_is_a_word_of_a_keyword_argument():
+    """It is no string; the source before it ends where the word begins."""
+    text = "f('m', version=1"
+    [bracket] = (found := cursor_at_end(text)).brackets
+
+    assert Bracket("(", "f", 1, "version", {0: "m"}) == bracket
+    assert Cursor("1", (bracket,), False, "f('m', version=") == found
+    assert Cursor("o", (), True, "x = ") == cursor_at_end("x = 'o")
+
+
+OTHER_PLACES = [
+    *("", "f(", 'f("a")', '"""doc "', "x = 1 # 'a"),
+    *("x = a", "f(a == b", "f(b=1, c", "f(b=g(c", "f(b={c", "f(b=1); x = a"),
+]
+
+
+@pytest.mark.parametrize("text", OTHER_PLACES)
+def test_other_places_are_in_no_string_and_no_value(text):
+    """Code, comments, closed strings and long ones; assignments and comparisons."""
     assert cursor_at_end(text) is None
 
 

@@ -1,11 +1,13 @@
 """Specification of Tab."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from blsnb.magics.commands.subcommands import SUBCOMMANDS
 from blsnb.magics.commands.usages import USAGES
+from blsnb.magics.completion import line_completion
 
 from ..models import DOUBLE
 
@@ -81,6 +83,7 @@ def texts(completer, text):
         ("%triton export out double --f", [("--f", "--force")]),
         ("%triton trace --o", [("--o", "--output")]),
         ("%triton trace x --format p", [("p", "perfetto")]),
+        ("%triton runtime nu", [("nu", "numpy")]),
         ("%triton standin d", [("d", "double")]),
         ("%triton standin double --z", [("--z", "--zeros")]),
         ("%%triton_model dou", [("dou", "double")]),
@@ -199,8 +202,23 @@ def here(tmp_path, monkeypatch):
         ("%triton verify double --cases mov", ["moved.json"]),
         ("%triton evaluate double rows --resume mov", ["moved.json"]),
         ("%%triton_model m --file mov", ["moved.json"]),
+        ("%%triton_model m --config mov", ["moved.json"]),
     ],
 )
 def test_paths_are_completed(completer, here, line, expected):
     """Only folders are offered for folders; models follow their repository."""
+    found = line_completion.completions(SimpleNamespace(text_until_cursor=line))
+
     assert expected == sorted(texts(completer, line))
+    # IPython adds files of its own where nothing is offered.
+    assert expected == sorted(each.text for each in found["completions"])
+
+
+def test_the_first_500_paths_are_offered(here, tmp_path):
+    """A folder of a data set may have many more."""
+    for number in range(501):
+        (tmp_path / "models" / f"{number:03}").touch()
+
+    found = line_completion.paths("models/")
+
+    assert [f"models/{number:03}" for number in range(500)] == found

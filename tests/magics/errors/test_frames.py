@@ -130,3 +130,15 @@ def test_the_files_of_a_package_behind_a_link_are_hidden(tmp_path):
     assert f"{link}/module.py".startswith(frames._prefixes(link))
     assert f"{tmp_path}/real/module.py".startswith(frames._prefixes(link))
     assert not f"{tmp_path}/real_models/model.py".startswith(frames._prefixes(link))
+
+
+def test_a_line_is_repeated_three_times_at_most():
+    """More repeats, as of an endless recursion, are counted."""
+    text = "\n".join(["a"] * 3 + ["b"] * 4 + ["a"] + ["c"] * 1000)
+
+    assert [
+        *("a", "a", "a"),
+        *("b", "b", "b", "  … the line above 4 times in all"),
+        "a",
+        *("c", "c", "c", "  … the line above 1,000 times in all"),
+    ] == frames.without_repeats(text).split("\n")
