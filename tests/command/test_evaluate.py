@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ def folder(tmp_path, monkeypatch):
     x = np.arange(4, dtype=np.float32).reshape(4, 1)
     np.savez(tmp_path / "rows.npz", X=x, label=[0, 2, 4, 7])
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+    # As of the installed program: Python itself does not look in the working folder.
+    monkeypatch.setattr(sys, "path", [*filter(None, sys.path)])
     return tmp_path
 
 

@@ -23,7 +23,8 @@ def test_it_links_an_extension_that_jupyterlab_can_load(place, capsys):
     assert [0, 0] == statuses
     assert place.is_symlink()
     assert (place / built["load"]).stat().st_size <= 60_000
-    assert "reload open pages" in capsys.readouterr().out
+    linked = f"The panel is linked into {place}; reload open pages.\n"
+    assert linked * 2 == capsys.readouterr().out
 
 
 def test_remove_removes_the_link(place, capsys):
@@ -33,7 +34,11 @@ def test_remove_removes_the_link(place, capsys):
     assert not place.is_symlink()
     main(["panel", "--remove"])
 
-    assert "There is no panel" in capsys.readouterr().out
+    assert [
+        f"The panel is linked into {place}; reload open pages.",
+        f"The link {place} is removed; reload open pages.",
+        f"There is no panel in {place}.",
+    ] == capsys.readouterr().out.splitlines()
 
 
 def test_what_a_wheel_installed_stays(place, capsys):
@@ -43,10 +48,14 @@ def test_what_a_wheel_installed_stays(place, capsys):
 
     assert [0, 0] == statuses
     assert place.is_dir()
-    assert "pip uninstall blsnb" in capsys.readouterr().out
+    assert [
+        f"The panel is installed in {place}, as the wheel installs it.",
+        f"{place} belongs to the installed wheel: pip uninstall blsnb removes it.",
+    ] == capsys.readouterr().out.splitlines()
 
 
 def test_another_word_is_refused(place, capsys):
     """With what is expected."""
     assert 2 == main(["panel", "--delete"])
-    assert "expected --remove" in capsys.readouterr().err
+    refused = "'--delete' is not valid; expected --remove"
+    assert refused in capsys.readouterr().err

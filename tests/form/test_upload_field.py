@@ -4,6 +4,7 @@ import pytest
 
 from blsnb.form.input_row import UploadField
 from blsnb.form.random_values import MAX_BYTES
+from blsnb.form.uploads import size_text
 
 
 @pytest.fixture
@@ -62,6 +63,14 @@ def test_more_than_was_announced_is_not_kept(field, pieces):
         receive(field, piece, type="piece", id=1)
 
     assert (None if not pieces else ("a.npy", b"abc")) == field.upload
+
+
+def test_a_file_of_the_maximum_size_is_accepted():
+    """One byte more is refused with what to do instead."""
+    assert "" == size_text("a.npy", MAX_BYTES)
+    assert (
+        "a.npy has 32.0 MB, maximum 32 MB; read it in a cell and use a variable"
+    ) == size_text("a.npy", MAX_BYTES + 1)
 
 
 def test_an_empty_file_is_a_file(field):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, cell
+from whole_text import whole
 
 from blsnb import Server
 from blsnb.benchmark.measure import closed_row
@@ -250,7 +251,11 @@ def test_a_calibration_that_ends_before_its_first_request_is_refused(server):
     """As on a machine with other work; the text names the duration."""
     server.define("double", DOUBLE, config=CONFIG)
 
-    with pytest.raises(BlsnbError, match="'double' succeeded in duration_s=1e-09; exp"):
+    text = (
+        "no request of the calibration to 'double' succeeded in duration_s=1e-09; "
+        "expected a longer duration"
+    )
+    with pytest.raises(BlsnbError, match=whole(text)):
         server.plan("double", X, duration_s=1e-9, **LOAD)
 
 

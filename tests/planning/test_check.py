@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE
+from whole_text import whole
 
 from blsnb.benchmark.level import Sample
 from blsnb.benchmark.samples import NOTHING, row_of
@@ -225,7 +226,8 @@ def test_a_second_ctrl_c_does_not_end_the_cleanup_of_a_check():
 
 def test_a_plan_without_a_server_cannot_be_checked():
     """It was read from nowhere that could run it."""
-    with pytest.raises(BlsnbError, match="this plan has no server"):
+    text = "this plan has no server; plan with Server.plan()"
+    with pytest.raises(BlsnbError, match=whole(text)):
         plan_of().check()
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from cells import CONFIG, DOUBLE
+from whole_text import whole
 
 from blsnb.errors import BlsnbError
 from blsnb.parts.requests import client_request
@@ -168,7 +169,11 @@ def test_calls_stand_for_executions_that_were_not_recorded():
 
 def test_a_model_without_a_configuration_is_refused():
     """The text names it, and what to do."""
-    with pytest.raises(BlsnbError, match=r"model 'a' was recorded.*import"):
+    text = (
+        "model 'a' was recorded, and this server does not have it; import its "
+        "repository first"
+    )
+    with pytest.raises(BlsnbError, match=whole(text)):
         calibrate_recorded(Recording(chains()), "chain", {"chain": config("chain")}, {})
 
 

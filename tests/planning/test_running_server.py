@@ -9,6 +9,7 @@ from threading import Event
 import pytest
 from cells import CONFIG
 from conformance.reference import real_environment
+from whole_text import whole
 
 from blsnb import Server
 from blsnb.errors import BlsnbError, TritonServerError
@@ -63,7 +64,11 @@ def test_the_times_are_those_that_the_server_counts(server):
     assert 0 == plan.best.judgement.cores_use
     assert "processors limit nothing in the plan" in str(plan)
     assert f"The statistics of the server at {url} have means only" in str(plan)
-    with pytest.raises(BlsnbError, match="does not change the models of the server"):
+    text = (
+        f"a check does not change the models of the server at {url}. Write the "
+        "configuration with plan.export(), load it there, and plan again"
+    )
+    with pytest.raises(BlsnbError, match=whole(text)):
         plan.check()
 
 
@@ -99,9 +104,11 @@ def test_a_server_without_a_called_model_is_refused(server):
         other.define("caller", CALLER, config=f"{TENSORS} max_batch_size: 4")
         with other.serve(http=None, grpc=0, metrics=None) as endpoints:
             url = f"grpc://{endpoints.addresses['gRPC']}"
-            with pytest.raises(
-                TritonServerError, match=f"'double', which .* not ready at {url}"
-            ):
+            text = (
+                "model 'double', which the request reaches here, is not ready at "
+                f"{url}\n\nLoad it there first."
+            )
+            with pytest.raises(TritonServerError, match=whole(text)):
                 server.plan("caller", X, server_url=url, **PLAN)
 
 
@@ -121,9 +128,13 @@ def test_a_server_with_another_configuration_is_refused(server, there, field):
     define(server)
     with (
         elsewhere(ALONE, there) as url,
-        pytest.raises(TritonServerError, match=f"'double' has another {field} at"),
+        pytest.raises(TritonServerError) as refused,
     ):
         server.plan("caller", X, server_url=url, **PLAN)
+    assert (
+        f"model 'double' has another {field} at {url} than here\n\nA plan starts from "
+        "the configuration that was observed: give the model the same one here."
+    ) == str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,20 @@ def test_a_simulated_run_has_the_calls_of_its_requests(plan):
         assert not span.has_tensors
 
 
+def test_calls_that_follow_at_once_are_not_beside_each_other():
+    """The second one begins at the time at which the first one ended."""
+    steps = Step((), 0, 0, "a"), Step((0,), 0, 0, "a"), Step((1,), 0)
+    models = {
+        "p": CalibratedModel(config("p"), {1: [Behaviour(1, steps)]}),
+        "a": CalibratedModel(config("a"), {1: [waits(3)]}),
+    }
+    plan = quick_plan(Calibration("p", HERE, models, 8.0), Option({}, {}, 1))
+    _, first, second = plan.run(1).trace.spans
+
+    assert first.request_end_ns == second.request_start_ns
+    assert [0, 0] == [first.flags, second.flags]
+
+
 def test_a_simulated_run_says_so(plan, tmp_path):
     """In its text, its picture, its page, and when it was saved and read again."""
     run = plan.run(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE, FINAL, calling, cell
+from whole_text import whole
 
 from blsnb import InferenceError, Server, TraceError
 from blsnb.evaluation.rows.source import row_source
@@ -105,7 +106,8 @@ def test_only_runs_of_the_evaluated_model_are_rows(server, tmp_path):
     assert [0, 1] == [row.number for row in rows]
     runs[0].save(tmp_path / "run.blsrun")
 
-    with pytest.raises(ValueError, match="no run of the model 'outer'; they are of"):
+    text = "the files have no run of the model 'outer'; they are of 'double'"
+    with pytest.raises(ValueError, match=whole(text)):
         list(row_source(tmp_path, ["X"], model_name="outer"))
 
 

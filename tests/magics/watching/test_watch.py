@@ -12,7 +12,7 @@ from IPython.core.error import UsageError
 from spans import GOLDEN, JSON, message, request
 
 from blsnb.magics.watching import watch
-from blsnb.watch.watch import Watch
+from blsnb.watch.watch import Watch, server_flags
 
 
 @pytest.fixture
@@ -33,8 +33,15 @@ def test_the_flags_of_the_server_are_printed(shell):
     """And the value is the watch, whose display is the list."""
     ran = shell.run("%triton watch --port 0 --model m")
     url = re.search(r"spans at (\S+)", ran.stdout)[1]
-    assert f"--trace-config=opentelemetry,url={url}" in ran.stdout
-    assert "trace=request.trace()" in ran.stdout
+    assert [
+        f"Receiving OpenTelemetry spans at {url}",
+        "Start the server with:",
+        *(f"  {flag}" for flag in server_flags(url)),
+        "A server sends no errors, no tensors and no rejected requests, and only those "
+        "BLS requests that a model makes with trace=request.trace().",
+        "In a container it needs --network host; otherwise listen on an address that "
+        "it can reach: --listen ADDRESS",
+    ] == ran.stdout.splitlines()
     assert isinstance(ran.value, Watch)
 
     send(url, 1, 2)
@@ -89,10 +96,19 @@ def test_a_token_is_not_in_the_notebook(shell):
     ran = shell.run("%triton watch --port 0 --listen 0.0.0.0")
     token = ran.value.receiver.token
     assert len(token) >= 32
-    assert "/TOKEN/v1/traces" in ran.stdout
+    url = ran.value.receiver.url("TOKEN")
+    assert url.endswith("/TOKEN/v1/traces")
+    path = Path(ran.stdout.split()[-1])
+    assert [
+        f"Receiving OpenTelemetry spans at {url}",
+        "If the address is 0.0.0.0, replace it by one of this machine that the server "
+        "can reach.",
+        "TOKEN stands for the random token, which must not be saved in a notebook. The "
+        f"same lines with the token are in a file that only you can read: {path}",
+    ] == [ran.stdout.splitlines()[at] for at in (0, -2, -1)]
     assert token not in ran.stdout + str(ran.outputs) + repr(ran.value) + str(ran.value)
-    path = Path(re.search(r"only you can read: (\S+)", ran.stdout)[1])
-    assert f"/{token}/v1/traces" in path.read_text()
+    lines = ran.stdout.splitlines(keepends=True)[:-1]
+    assert "".join(lines).replace("TOKEN", token) == path.read_text()
     assert 0o600 == stat.S_IMODE(path.stat().st_mode)
     shell.run("%triton watch --stop")
     assert not path.exists()
