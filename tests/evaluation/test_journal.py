@@ -9,6 +9,7 @@ import pytest
 from cells import CONFIG, DOUBLE, TRIPLE
 from faults import printed_by
 from killed_journals import HEADER, ROWS, evaluate, stored
+from whole_text import whole
 
 from blsnb import Server
 from blsnb.evaluation.identity import difference, digest_of_inputs, header_of
@@ -122,10 +123,11 @@ def test_another_file_is_refused_and_unchanged(path, content):
 
 def test_a_journal_is_used_by_one_evaluation(path):
     """Two of them would mix their results."""
-    with (
-        Journal(path, HEADER),
-        pytest.raises(ValueError, match="is in use by another evaluation"),
-    ):
+    text = (
+        f"{str(path)!r} is in use by another evaluation; wait for it, or resume with "
+        "another file"
+    )
+    with Journal(path, HEADER), pytest.raises(ValueError, match=whole(text)):
         Journal(path, HEADER)
     assert [] != evaluate(path)
 
@@ -160,15 +162,11 @@ def test_rows_with_other_inputs_are_refused(path):
     evaluate(path)
     others = [ROWS[0], Row(1, {"X": np.full(2, 7)})]
 
-    with (
-        Journal(path, HEADER) as journal,
-        pytest.raises(
-            ValueError,
-            match=r"a result of row 1 with other inputs: the rows, or their "
-            r"order, have changed\. Resume with another file, or "
-            r"delete this one$",
-        ),
-    ):
+    text = (
+        f"{str(path)!r} has a result of row 1 with other inputs: the rows, or their "
+        "order, have changed. Resume with another file, or delete this one"
+    )
+    with Journal(path, HEADER) as journal, pytest.raises(ValueError, match=whole(text)):
         list(journal.to_execute(others, lambda row, result: None))
 
 
@@ -240,7 +238,11 @@ def test_an_evaluation_of_another_model_is_refused(path, header):
     Journal(path, header()).close()
     header.server.define("m", TRIPLE, config=CONFIG)
 
-    with pytest.raises(ValueError, match="another evaluation: the model 'm' differed"):
+    text = (
+        f"{str(path)!r} has results of another evaluation: the model 'm' differed. "
+        "Resume with another file, or delete this one"
+    )
+    with pytest.raises(ValueError, match=whole(text)):
         Journal(path, header())
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from whole_text import whole
 
 from blsnb.evaluation.plain import Row, RowResult
 from blsnb.evaluation.result.comparison_page import comparison_page
@@ -122,7 +123,10 @@ def test_only_rows_that_both_have_are_compared():
 
 def test_evaluations_without_a_common_row_are_refused():
     """The text has the numbers of rows."""
-    with pytest.raises(ValueError, match="no row in common: this one has 1 row,"):
+    text = (
+        "the evaluations have no row in common: this one has 1 row, the earlier one 0"
+    )
+    with pytest.raises(ValueError, match=whole(text)):
         evaluation(y(1)).compare(evaluation())
     with pytest.raises(TypeError, match="earlier=5"):
         evaluation(y(1)).compare(5)

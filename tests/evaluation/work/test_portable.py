@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from whole_text import whole
 
 from blsnb.errors import BlsnbError
 from blsnb.evaluation.plain import EvaluationSettings
@@ -113,6 +114,12 @@ def test_a_stand_in_of_values_travels(server: Server, tmp_path: Path) -> None:
     assert [0, 0] == answer(copy, tmp_path, "caller")
 
 
+BOUND = (
+    "the models cannot run in other processes; evaluate without workers and executor, "
+    "or change these:"
+)
+
+
 def test_a_function_as_stand_in_is_refused_by_name(
     server: Server, tmp_path: Path
 ) -> None:
@@ -124,8 +131,13 @@ def test_a_function_as_stand_in_is_refused_by_name(
         return {"Y": inputs["X"] // 2}
 
     server.standin("double", call=halved)
-    with pytest.raises(BlsnbError, match=r"double: a stand-in replaces it \(call halv"):
+    with pytest.raises(BlsnbError) as refused:
         copy_server(parts_of(server), "caller", tmp_path)
+    assert [
+        BOUND,
+        "  double: a stand-in replaces it (call halved), which exists in this process "
+        "only; write it as a model",
+    ] == str(refused.value).splitlines()
     assert [] == list(tmp_path.iterdir())
 
 
@@ -149,7 +161,8 @@ def test_files_that_changed_since_the_load_are_refused(
     with Server(model_repository=tmp_path / "models") as server:
         server.load("double")
         (folder / "model.py").write_text(f"{DOUBLE}\n# changed\n")
-        with pytest.raises(BlsnbError, match="double: its files have changed since"):
+        text = "its files have changed since it was loaded; load it again"
+        with pytest.raises(BlsnbError, match=whole(f"{BOUND}\n  double: {text}")):
             copy_server(parts_of(server), "double", tmp_path / "copy")
 
 
@@ -157,8 +170,13 @@ def test_a_runtime_of_the_user_is_refused(tmp_path: Path) -> None:
     """A runtime that is an object cannot be made again."""
     with Server(runtime=NumpyRuntime()) as server:
         server.define("double", DOUBLE, config=CONFIG)
-        with pytest.raises(BlsnbError, match=r"runtime: .* is an object of this proc"):
+        with pytest.raises(BlsnbError) as refused:
             copy_server(parts_of(server), "double", tmp_path)
+    assert [
+        BOUND,
+        f"  runtime: {NumpyRuntime().describe()} is an object of this process; name a "
+        "runtime, such as runtime='auto'",
+    ] == str(refused.value).splitlines()
 
 
 def test_the_digest_follows_the_files(server: Server, tmp_path: Path) -> None:

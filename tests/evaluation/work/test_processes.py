@@ -179,6 +179,31 @@ def test_ctrl_c_yields_the_chunks_in_flight_and_takes_no_more(
     assert [[0]] == [[result.number for result in results] for results in found]
 
 
+FINALIZED = """
+    def finalize(self):
+        if os.getpid() != {owner}:
+            open({file!r}, "w").close()
+"""
+"""A method that leaves a file in each process but one."""
+
+
+def test_close_lets_a_worker_finalize_its_models(tmp_path: Path) -> None:
+    """It may write what it holds, as when a server ends."""
+    file = tmp_path / "finalized"
+    with Server() as server:
+        method = FINALIZED.format(owner=os.getpid(), file=str(file))
+        server.define(MODEL, DOUBLE + method)
+        copy = copy_server(parts_of(server), MODEL, tmp_path)
+    runner = RowsInProcesses(Opening(copy, tmp_path, SETTINGS), 1)
+    assert [[2, 2]] == [
+        each.outputs["Y"].tolist() for each in by_number(runner, Chunks(rows([1])))
+    ]
+    assert not file.exists()
+    runner.close()
+
+    assert file.exists()
+
+
 def test_close_ends_a_worker_whose_model_never_returns(
     opened: Opening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
