@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell
+from whole_text import whole
 
 from blsnb import InferenceError, ModelLoadError, Server
 from blsnb.errors import RepositoryError, ServerClosedError
@@ -207,7 +208,8 @@ def test_a_closed_server_refuses_everything():
         lambda: server.define("double", DOUBLE),
         lambda: asyncio.run(server.async_infer("double", X)),
     ):
-        with pytest.raises(ServerClosedError, match="make a new blsnb"):
+        text = "the server was closed; make a new blsnb.Server()"
+        with pytest.raises(ServerClosedError, match=whole(text)):
             use()
     assert "blsnb async_infer" not in {each.name for each in threading.enumerate()}
 
@@ -290,7 +292,8 @@ def test_an_unclosed_server_warns():
     """It warns like an unclosed file; a closed server does not."""
     server = Server()
     parts = parts_of(server)
-    with pytest.warns(ResourceWarning, match="unclosed .*: call close"):
+    text = "unclosed blsnb.Server: call close(), or use it in a with statement"
+    with pytest.warns(ResourceWarning, match=whole(text)):
         del server
     parts.lifetime.close()
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from waiting import until
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.magics import default_server as default
+from blsnb.parts import following
 from blsnb.parts.server_parts import parts_of
 
 from .models import DOUBLE
@@ -217,6 +219,37 @@ def test_a_folder_that_is_gone_takes_no_model_along(repository):
     away.rename(root)
     by_rename(file, times(3))
     assert [3.0] == notebook.run(INFER).value["Y"].tolist()
+
+
+def test_the_text_of_a_cell_outlives_the_folder_of_its_model(repository):
+    """The notebook still has it."""
+    root, _, notebook = repository
+    notebook.run(DOUBLE.replace("* 2", "* 3"))
+    shutil.rmtree(root / "double")
+    [notice] = notebook.run("pass").texts
+
+    text = f"⚠ double was removed from {root}; the text of a cell still serves"
+    assert text == notice
+    assert [3.0] == notebook.run(INFER).value["Y"].tolist()
+
+
+def test_a_file_that_never_stops_changing_delays_a_cell_for_a_second(
+    repository, monkeypatch
+):
+    """Then the old version serves, and the file is named."""
+    root, file, notebook = repository
+    pauses = []
+
+    def write(seconds):
+        pauses.append(seconds)
+        by_rename(file, times(len(pauses) + 3) + "\n" * len(pauses))
+
+    monkeypatch.setattr(following, "time", SimpleNamespace(sleep=write))
+    by_rename(file, times(3))
+    [notice] = notebook.run("pass").texts
+
+    assert f"⚠ double is still being written in {root}" == notice
+    assert [0.05] * 19 == pauses
 
 
 def test_an_unloaded_model_stays_unloaded_when_it_is_saved(repository):

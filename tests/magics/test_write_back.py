@@ -8,6 +8,7 @@ import signal
 import stat
 
 import pytest
+from whole_text import whole
 
 import blsnb
 from blsnb.errors import RepositoryError
@@ -71,7 +72,10 @@ def test_without_a_difference_one_sentence_says_so(repository):
     assert "failed to poll model 'none'" in str(notebook.run("%triton diff none").error)
     notebook.run(DOUBLE.replace("double", "own"))
     error = notebook.run("%triton diff own").error
-    assert "own: it comes from a cell, not from an imported folder" in str(error)
+    assert (
+        "own: it comes from a cell, not from an imported folder: write it to one with "
+        "%triton export PATH own"
+    ) == str(error)
 
 
 def test_the_table_of_models_shows_where_each_comes_from_and_which_differ(repository):
@@ -332,10 +336,9 @@ def test_a_failed_write_changes_nothing(repository):
 
 def test_in_place_and_a_path_exclude_each_other(tmp_path):
     """In Python; the magic takes names instead."""
-    with (
-        blsnb.Server() as server,
-        pytest.raises(
-            ValueError, match=r"^path=.* and in_place=True exclude each other"
-        ),
-    ):
+    text = (
+        f"path={str(tmp_path)!r} and in_place=True exclude each other: in place, "
+        "models are written to the folders that they come from"
+    )
+    with blsnb.Server() as server, pytest.raises(ValueError, match=whole(text)):
         server.export_repository(tmp_path, in_place=True)
