@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from asserting import every
 from cells import DOUBLE, cell
+from reviewed import reviewed
 
 from .test_verify import write_models
 
@@ -165,37 +168,32 @@ def test_a_resumed_evaluation_executes_no_finished_row(folder, blsnb):
     assert first["latency_us"] == again["latency_us"]
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["nowhere.npz"], "there is no file or folder 'nowhere.npz' of rows"),
-        (["measures_of_test:bad_rows"], "KeyError: 'path'"),
-        (["rows.npz", "--metric", "right"], "expected MODULE:FUNCTION"),
-        (["rows.npz", "--metric", "measures_of_test:no"], "AttributeError: module"),
-        (["rows.npz", "--metric", "measures_of_test:NUMBER"], "expected a function"),
-        (["rows.npz", "--at-least", "right"], "expected METRIC=NUMBER, such as"),
-        (["rows.npz", "--at-least", "right=1"], "there is no metric 'right'"),
-        (
-            ["rows.npz", "--at-most", "a=1", "--at-most", "a=2"],
-            "--at-most has two limits of 'a'; expected one",
-        ),
-        (["rows.npz", "--batch", "0"], "batch=0 is not valid; expected 1 or more"),
-        (["rows.npz", "--max-failed", "-1"], "max_failed=-1 is not valid"),
-        (["rows.npz", "--at-least", "right=nan", "--metric", RIGHT], "'right' is nan"),
-        (["measures_of_test:ends"], "SystemExit: 0"),
-        (["rows.npz", "--metric", "measures_of_test:ends"], "SystemExit: 0"),
-        (["rows.npz", "--metric", "script_of_test:main"], "SystemExit: 0"),
-        (["rows.npz", "--metric", RIGHT, "--metric", f"right={ERROR}"], "two metrics"),
-    ],
-)
-def test_what_cannot_be_evaluated_has_status_2(folder, blsnb, words, text):
-    """A line on stderr says why, and stdout is empty."""
-    ended = blsnb("evaluate", "models", "double", *words)
+REFUSED = [
+    *("nowhere.npz", "measures_of_test:bad_rows", "measures_of_test:ends"),
+    *("rows.npz --metric right", "rows.npz --metric measures_of_test:no"),
+    *("rows.npz --metric :no", "rows.npz --metric measures_of_test:NUMBER"),
+    *("rows.npz --metric measures_of_test:ends", "rows.npz --metric no_module:f"),
+    *("rows.npz --metric script_of_test:main", "rows.npz --at-least right"),
+    f"rows.npz --metric {RIGHT} --metric right={ERROR}",
+    *("rows.npz --at-least right=x", "rows.npz --at-least right=1"),
+    f"rows.npz --at-least right=nan --metric {RIGHT}",
+    "rows.npz --at-most a=1 --at-most a=2",
+    *("rows.npz --batch 0", "rows.npz --max-failed -1"),
+]
 
-    assert (2, "") == (ended.status, ended.stdout)
-    assert ended.stderr.startswith("blsnb evaluate: ")
-    assert text in ended.stderr
-    assert 1 == len(ended.stderr.splitlines())
+
+def test_what_cannot_be_evaluated_has_status_2(folder, blsnb):
+    """A reviewed line on stderr says why, and stdout is empty."""
+    ended = [blsnb("evaluate", "models", "double", *each.split()) for each in REFUSED]
+    texts = "".join(
+        f"{words}\n    {each.stderr}"
+        for words, each in zip(REFUSED, ended, strict=True)
+    )
+
+    assert [(2, "")] * len(REFUSED) == [(each.status, each.stdout) for each in ended]
+    assert every(1 == each.stderr.count("\n") for each in ended)
+    golden = Path(__file__).with_name("refused_evaluations.txt")
+    assert reviewed(golden, texts) == texts
 
 
 def test_an_unknown_model_has_status_2(folder, blsnb):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cells import CONFIG, DOUBLE
+from whole_text import whole
 
 from blsnb import InferenceError, Run, Server, load_run
 from blsnb.errors import BlsnbError
@@ -63,18 +64,23 @@ def test_the_error_of_a_request_arrives_without_its_run(server):
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_server_cannot_be_pickled(use, server):
     """The error says what to do instead."""
-    with pytest.raises(TypeError, match="in each process"):
+    text = (
+        "a server is neither pickled nor copied: it has threads, models in memory and "
+        "a folder; make one with blsnb.Server() in each process"
+    )
+    with pytest.raises(TypeError, match=whole(text)):
         use(server)
 
 
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_run_cannot_be_pickled(use, run):
     """The error names outputs and files as alternatives."""
-    with pytest.raises(
-        TypeError,
-        match=r"outputs can be, and run\.save\('x\.blsrun'\) keeps all "
-        r"of it for blsnb\.load_run\('x\.blsrun'\)$",
-    ):
+    text = (
+        "a run is neither pickled nor copied: it belongs to its server. run.outputs "
+        "can be, and run.save('x.blsrun') keeps all of it for "
+        "blsnb.load_run('x.blsrun')"
+    )
+    with pytest.raises(TypeError, match=whole(text)):
         use(run)
     assert [2, 4] == there(run.outputs)["Y"].tolist()
 
