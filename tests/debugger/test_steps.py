@@ -8,6 +8,8 @@ import weakref
 from types import SimpleNamespace
 
 import pytest
+import stage
+from cells import CONFIG, DOUBLE, cell
 
 from blsnb.debugger import steps as module
 from blsnb.debugger.process_debugger import Stop
@@ -102,3 +104,32 @@ def test_a_step_keeps_no_execution(steps):
 
     assert freed() is None
     assert steps.has_ended(stop(is_step=True)) is True
+
+
+CALLING = cell(
+    """
+    def name():
+        stage.seen.append(calls_models(sys._getframe(1)))
+        return "double"
+
+    first = name()
+    one = ask(name(), request).exec()
+    two = [ask(each, request).exec() for each in [name()]]
+    return [reply(answer_of(one))]
+    """
+).replace(
+    "import asyncio\n",
+    "import asyncio\nimport sys\n\nfrom blsnb.debugger.steps import calls_models\n",
+    1,
+)
+
+
+def test_only_a_statement_of_a_model_that_calls_one_is_stepped_into(server):
+    """Also one with a comprehension; the same words in other code call none."""
+    server.define("double", DOUBLE, config=CONFIG)
+    server.define("outer", CALLING, config=CONFIG)
+    server.infer("outer", {"X": [1.0]})
+
+    assert [False, True, True] == stage.seen
+    stage.seen.append(module.calls_models(sys._getframe()) and "".exec())
+    assert stage.seen[-1] is False

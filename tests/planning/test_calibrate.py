@@ -12,6 +12,7 @@ from blsnb.benchmark.measure import closed_row
 from blsnb.errors import BlsnbError
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import parts_of
+from blsnb.planning import calibrate as calibrations
 from blsnb.planning.calibrate import calibrate
 from blsnb.planning.judgement import judge
 from blsnb.planning.request_mix import load_findings, mix_of
@@ -228,6 +229,18 @@ def test_invalid_loads_are_refused(server, given, error, text):
 
     with pytest.raises(error, match=text):
         server.plan("double", X, **given, **LOAD)
+
+
+def test_a_calibration_leaves_no_open_sequence(server):
+    """Another client would wait for its slot until it is idle for a minute."""
+    idle = "sequence_batching { direct {} max_sequence_idle_microseconds: 60000000 }"
+    server.define("double", DOUBLE, config=f"{CONFIG} {idle}")
+    request = client_request("double", X, {})
+    observe = calibrations._traces
+    observe(parts_of(server), request, 1, 3, 60.0, [1_000])
+    options = {"correlation_id": 7, "sequence_start": True, "client_timeout_s": 10}
+
+    assert [2, 2] == server.infer("double", X, **options)["Y"].tolist()
 
 
 def test_calls_of_no_sequence_have_no_fields(server):
