@@ -11,7 +11,7 @@ from blsnb.errors import TritonServerError
 from blsnb.parity.triton.executed import Executed
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.planning.calibration import CalibratedModel
-from blsnb.planning.machine_meter import least_disturbed
+from blsnb.planning.machine_meter import busy_remarks, least_disturbed
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton import agreement, calibrate, phases
 from blsnb.planning.triton.calibrate import crowd_of
@@ -171,9 +171,13 @@ def test_a_calibration_says_what_was_measured_again():
 
     assert [] == remarks(calm, calm)
     again = remarks(calm, calm._replace(attempts=2))
-    assert [True] == ["disturbed 1 of the 2 loads, which was" in each for each in again]
-    assert "other processes used 25% of the processors" in remarks(calm, busy)[1]
-    assert "disturbed 2 of the 2 loads, which were measured" in remarks(busy, busy)[0]
+    text = (
+        "Other processes disturbed {} of the 2 loads, which {} measured again; the "
+        "measurement that they disturbed least counts."
+    )
+    assert [text.format(1, "was")] == again
+    assert (text.format(1, "was"), *busy_remarks(0.25)) == tuple(remarks(calm, busy))
+    assert text.format(2, "were") == remarks(busy, busy)[0]
 
 
 def test_a_model_computes_as_long_as_on_the_plain_server():
@@ -224,4 +228,7 @@ def test_requests_at_random_have_shares_of_the_rate_of_a_closed_loop(monkeypatch
 
     assert [16, 150, 300] == loaded.loads
     assert [500, 150, 300] == [each.measured_rate for each in found.reproductions]
-    assert "How much the models of this server compute is unknown" in str(found)
+    assert (
+        "How much the models of this server compute is unknown: all of their time "
+        "counts as waiting, so that processors limit nothing in the plan.",
+    ) == found.remarks

@@ -142,8 +142,13 @@ def test_processor_time_is_given_or_waiting():
     unknown = calibrate_recorded(Recording(runs), "chain", CONFIGS, {"a": 1})
 
     assert 4 * MS == given.models["a"].by_size[1][0].computing_ns
-    assert "processor times" not in str(given)
-    assert "all work of chain counts as waiting" in str(unknown)
+    frontend = "What a client's request costs outside of the models was not recorded."
+    times = (
+        "A recording does not contain processor times: all work of chain counts as "
+        "waiting. Pass computing={MODEL: share} for models that compute."
+    )
+    assert (frontend,) == given.remarks
+    assert (frontend, times) == unknown.remarks
 
 
 def test_a_plan_of_a_recording_observes_no_server(server):
@@ -164,7 +169,12 @@ def test_calls_stand_for_executions_that_were_not_recorded():
     found = calibrate_recorded(Recording(callers), "chain", CONFIGS, {})
 
     assert [5 * MS] * 3 == [each.own_ns for each in found.models["a"].by_size[1]][:3]
-    assert ["a"] == [n for n in CONFIGS if f"{n} has no recorded exe" in str(found)]
+    text = (
+        "a has no recorded executions: the durations of its calls were used, with "
+        "their time in its queue."
+    )
+    assert text == found.remarks[1]
+    assert 1 == sum("no recorded executions" in each for each in found.remarks)
 
 
 def test_a_model_without_a_configuration_is_refused():
