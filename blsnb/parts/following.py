@@ -33,7 +33,7 @@ class FollowedChange(NamedTuple):
     name: str
     text: str
     """Description; empty if the model was loaded."""
-    failed: bool = False
+    failed: bool
     """Whether the load failed; a previous version still serves."""
 
 
