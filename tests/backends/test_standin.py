@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
+import string
 
 import numpy as np
 import pytest
@@ -67,8 +68,10 @@ output { name: "I" data_type: TYPE_INT64 dims: [ 1 ] reshape { shape: [] } }
 
 def test_random_responses_to_equal_requests_are_equal(server):
     """A different seed or request gives different responses."""
-    more = 'output { name: "T" data_type: TYPE_STRING dims: [ 1 ] }'
-    more += 'output { name: "I" data_type: TYPE_INT8 dims: [ 50 ] }'
+    more = 'output { name: "T" data_type: TYPE_STRING dims: [ 100 ] }'
+    more += 'output { name: "I" data_type: TYPE_INT8 dims: [ 2000 ] }'
+    more += 'output { name: "B" data_type: TYPE_BOOL dims: [ 50 ] }'
+    more += 'output { name: "H" data_type: TYPE_BF16 dims: [ 50 ] }'
     put(server, TENSORRT + more)
     other = {"X": np.array([[1, 2, 4]], np.float32)}
     answers = []
@@ -79,10 +82,15 @@ def test_random_responses_to_equal_requests_are_equal(server):
 
     assert seen[0:2] == seen[2:4]
     assert 4 == len(set(seen))
-    for name, most in (("Y", 1), ("I", 100)):
+    for name in "YH":
         assert (answers[0][name] >= 0).all()
-        assert (answers[0][name] < most).all()
-    assert re.fullmatch(rb"[a-z]{8}", answers[0]["T"][0, 0])
+        assert (answers[0][name] < 1).all()
+        assert len(set(answers[0][name].ravel())) > 2
+    assert set(range(100)) == set(answers[0]["I"].ravel())
+    assert {False, True} == set(answers[0]["B"].ravel())
+    strings = answers[0]["T"].ravel()
+    assert every(re.fullmatch(rb"[a-z]{8}", each) for each in strings)
+    assert set(string.ascii_lowercase.encode()) == set(b"".join(strings))
 
 
 def test_a_function_can_be_a_stand_in(server):

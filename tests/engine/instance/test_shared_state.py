@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -135,6 +136,26 @@ def test_several_changes_are_one_sentence():
     found = ["os.environ (A)", "the current folder", "the recursion limit"]
     assert found == changes(before, after)
     assert f"changed {'; '.join(found)}. " in note_of_changes("m_0", before, after)
+
+
+@pytest.mark.parametrize(
+    ("torch", "threads"),
+    [(None, None), (SimpleNamespace(get_num_threads=lambda: 8), 8)],
+    ids=["not imported", "imported"],
+)
+def test_a_snapshot_has_the_threads_of_an_imported_torch(monkeypatch, torch, threads):
+    """It does not import torch."""
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+    assert threads == snapshot().torch_threads
+
+
+def test_a_snapshot_in_a_removed_folder_has_no_folder(tmp_path):
+    """The folder of the process may be gone."""
+    os.chdir(tmp_path)
+    tmp_path.rmdir()
+
+    assert "" == snapshot().folder
 
 
 def test_a_snapshot_has_the_present_state():

@@ -10,9 +10,10 @@ from cells import CONFIG, cell
 
 from blsnb import Server
 from blsnb.engine.metrics.config import MetricsConfig, parse_metrics_config
-from blsnb.engine.metrics.latency_summaries import MAX_AGE_NS, MAX_DURATIONS, Summary
+from blsnb.engine.metrics.latency_summaries import Summary
 
 US = 1000
+MINUTE_NS = 60_000_000_000
 
 
 def test_quantiles_are_of_the_last_minute():
@@ -20,12 +21,14 @@ def test_quantiles_are_of_the_last_minute():
     summary = Summary()
     summary.add(0, 7 * US)
     for number in range(1, 11):
-        summary.add(MAX_AGE_NS, number * US)
+        summary.add(1, number * US + 999)
 
     assert (11, 62) == (summary.count, summary.sum_us)
-    assert {0.0: 1, 0.5: 5, 0.9: 9, 1.0: 10} == summary.quantiles(
-        (0.0, 0.5, 0.9, 1.0), MAX_AGE_NS
+    wanted = (0.0, 0.5, 0.9, 1.0)
+    assert dict(zip(wanted, (1, 5, 9, 10), strict=True)) == summary.quantiles(
+        wanted, MINUTE_NS
     )
+    assert {0.9: 8} == summary.quantiles((0.9,), MINUTE_NS - 1)
 
 
 def test_without_anything_lately_there_are_none():
@@ -33,17 +36,17 @@ def test_without_anything_lately_there_are_none():
     summary = Summary()
     summary.add(0, US)
 
-    assert math.isnan(summary.quantiles((0.5,), MAX_AGE_NS)[0.5])
+    assert math.isnan(summary.quantiles((0.5,), MINUTE_NS)[0.5])
 
 
-def test_many_are_not_kept():
-    """Only the latest are kept; all are counted."""
+def test_the_latest_4096_are_kept():
+    """All are counted."""
     summary = Summary()
-    for number in range(MAX_DURATIONS + 10):
+    for number in range(4097):
         summary.add(number, number * US)
 
-    assert MAX_DURATIONS + 10 == summary.count
-    assert {0.0: 10} == summary.quantiles((0.0,), MAX_DURATIONS)
+    assert 4097 == summary.count
+    assert {0.0: 1} == summary.quantiles((0.0,), 4097)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.metrics.latency_summaries import LatencySummaries
-from blsnb.engine.metrics.statistics import MAX_LATEST, ModelStatistics
+from blsnb.engine.metrics.statistics import ModelStatistics
 from blsnb.trace.events import Call, ModelInfo
 
 MODEL = ModelInfo("model", 1, "python", "cpu", "model", "")
@@ -196,18 +196,18 @@ def test_the_summaries_have_the_times_of_a_request():
     assert {"request": (1, 21), "queue": (1, 2)} | times == summarised(statistics)
 
 
-def test_the_latest_requests_are_kept_while_they_are_watched():
+def test_the_latest_512_requests_are_kept_while_they_are_watched():
     """Only the newest ones of them, and no failures."""
     statistics = ModelStatistics("model", 1)
     statistics.add(a_call().numbers, 1, False, 1)
     assert () == statistics.watch()
-    for number in range(MAX_LATEST + 1):
+    for number in range(513):
         statistics.add(a_call(number).numbers, 1, False, 1)
     statistics.add(a_call().numbers, 1, True, 1)
 
     latest = statistics.watch()
-    assert (MAX_LATEST, (22, 21)) == (len(latest), latest[0])
-    assert (MAX_LATEST + 21, 21) == latest[-1]
+    assert (512, (22, 21)) == (len(latest), latest[0])
+    assert (533, 21) == latest[-1]
     statistics.unwatch()
     assert () == statistics.watch()
 

@@ -15,6 +15,7 @@ from cells import CONFIG, DOUBLE, calling, cell
 import blsnb
 from blsnb import InferenceError
 from blsnb.engine.profiling.sampler import Sampler
+from blsnb.trace.run_record import RunRecord
 
 # Work is counted in steps, not in time: samples of both functions are of one rate.
 SPINS = cell(
@@ -279,3 +280,44 @@ def test_what_is_no_frame_ends_a_stack(server):
     run = server.infer("double", ONE)
 
     assert ("", ()) == Sampler(run._record)._model_code(run)
+
+
+@pytest.mark.parametrize(("usual_s", "sampling_s"), [(0.004, 0.0002), (1e-5, 1e-5)])
+def test_threads_switch_more_often_while_any_run_is_sampled(usual_s, sampling_s):
+    """A shorter interval of the user stays, and each is restored after the last run."""
+    before, intervals = sys.getswitchinterval(), []
+    sys.setswitchinterval(usual_s)
+    try:
+        with Sampler(RunRecord("1")):
+            with Sampler(RunRecord("2")):
+                intervals.append(sys.getswitchinterval())
+            intervals.append(sys.getswitchinterval())
+        intervals.append(sys.getswitchinterval())
+    finally:
+        sys.setswitchinterval(before)
+
+    assert [sampling_s, sampling_s, usual_s] == pytest.approx(intervals)
+
+
+@pytest.mark.parametrize("depth", [200, 201])
+def test_the_200_outermost_frames_of_a_stack_are_kept(server, depth):
+    """The innermost ones of a deep recursion are left out."""
+    source = cell(
+        f"""
+        self.down({depth - 2})
+        return [reply(x_of(request))]
+        """,
+        methods="""
+        def down(self, depth):
+            if depth:
+                return self.down(depth - 1)
+            stage.seen.append(stage.values["look"](sys._getframe()))
+        """,
+    )
+    server.define("deep", f"import sys\n{source}", config=CONFIG)
+    stage.values["look"] = Sampler(RunRecord("1"))._model_code
+    server.infer("deep", ONE)
+
+    [(_, stack)] = stage.seen
+    names = [code.co_name for code, _ in stack]
+    assert ["execute", *["down"] * 199] == names

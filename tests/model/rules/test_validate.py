@@ -8,7 +8,7 @@ import pytest
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import ModelConfig, parse_pbtxt
 from blsnb.model.normalization import normalise
-from blsnb.model.rules.instances import MAX_INSTANCES, MAX_SLOTS, check_count
+from blsnb.model.rules.instances import check_count
 from blsnb.model.rules.validate import (
     validate_create,
     validate_instances,
@@ -137,16 +137,15 @@ def refused_instances(text: str) -> ModelConfigError:
 
 def test_a_process_holds_a_limited_number_of_instances() -> None:
     """Those of all groups and GPUs count."""
-    most: Any = parse_pbtxt(f"instance_group {{ count: {MAX_INSTANCES} }}").message
+    most: Any = parse_pbtxt("instance_group { count: 1024 }").message
     check_count(most)
     error = refused_instances(
-        f"instance_group {{ count: {MAX_INSTANCES // 2} gpus: [0, 1] }} "
-        "instance_group {}"
+        "instance_group { count: 512 gpus: [0, 1] } instance_group {}"
     )
 
     assert (
-        f"model m asks for {MAX_INSTANCES + 1:,} instances, more than the "
-        f"{MAX_INSTANCES:,} that blsnb runs in one process"
+        "model m asks for 1,025 instances, more than the "
+        "1,024 that blsnb runs in one process"
     ) == error.message
     assert (
         "Lower the count of instance_group; Triton starts a process for each one."
@@ -156,13 +155,13 @@ def test_a_process_holds_a_limited_number_of_instances() -> None:
 def test_a_process_holds_a_limited_number_of_sequences() -> None:
     """Each instance has slots for as many as its strategy provides."""
     oldest = "sequence_batching {{ oldest {{ max_candidate_sequences: {} }} }}"
-    most: Any = parse_pbtxt(oldest.format(MAX_SLOTS)).message
+    most: Any = parse_pbtxt(oldest.format(131_072)).message
     check_count(most)
-    error = refused_instances(oldest.format(MAX_SLOTS + 1))
+    error = refused_instances(oldest.format(131_073))
 
     assert (
-        f"model m asks for slots for {MAX_SLOTS + 1:,} sequences at a time, more than "
-        f"the {MAX_SLOTS:,} that blsnb provides"
+        "model m asks for slots for 131,073 sequences at a time, more than "
+        "the 131,072 that blsnb provides"
     ) == error.message
     assert (
         "Lower max_candidate_sequences (strategy oldest) or max_batch_size "
