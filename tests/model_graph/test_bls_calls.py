@@ -178,17 +178,20 @@ def test_an_undecided_target_is_its_expression(case):
     assert "name" == call.undecided
 
 
-@pytest.mark.parametrize(("count", "is_decided"), [(8, True), (9, False)])
-def test_at_most_64_names_are_followed(count, is_decided):
+@pytest.mark.parametrize(
+    ("rows", "columns", "is_decided"),
+    [(8, 8, True), (5, 13, False), (1, 64, True), (1, 65, False)],
+)
+def test_at_most_64_names_are_followed(rows, columns, is_decided):
     """More are no choice that a reader would look through."""
-    texts = [str(number) for number in range(count)]
+    texts = [[chr(65 + n) for n in range(count)] for count in (rows, columns)]
     [call] = calls_of(
-        f"for first in {texts}:\n"
-        f"    for second in {texts}:\n"
+        f"for first in {texts[0]}:\n"
+        f"    for second in {texts[1]}:\n"
         "        pb_utils.InferenceRequest(model_name=first + second)\n"
     )
 
-    expected = [a + b for a in texts for b in texts] if is_decided else []
+    expected = [a + b for a in texts[0] for b in texts[1]] if is_decided else []
     assert expected == sorted(call.targets)
     assert is_decided == (call.undecided == "")
 
@@ -219,6 +222,17 @@ def test_a_helper_function_is_a_call_for_each_of_its_callers():
         (6, ("a",), ("X",)),
         (7, ("b",), ("Y",)),
     ] == [(call.line, call.targets, call.outputs) for call in calls]
+
+
+def test_a_helper_function_is_analysed_for_its_first_50_callers():
+    """Further ones are left out."""
+    names = [f"m{number}" for number in range(51)]
+    calls = calls_of(
+        "def ask(name):\n    return pb_utils.InferenceRequest(model_name=name).exec()\n"
+        + "".join(f"ask('{name}')\n" for name in names)
+    )
+
+    assert [(name,) for name in names[:50]] == [call.targets for call in calls]
 
 
 def test_a_helper_function_that_calls_itself_has_the_names_of_its_callers():

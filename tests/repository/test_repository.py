@@ -445,16 +445,23 @@ def test_a_link_to_a_folder_is_a_model(two, tmp_path):
     assert two.directory("linked") is not None
     for name in ("dangling", "circle"):
         assert two.directory(name) is None
+        link = tmp_path / "a" / name
         assert (
-            f"{name} is a link that does not lead to a folder." in two.why_none(name)[1]
+            f"{link} is a link that does not lead to a folder." == two.why_none(name)[1]
         )
+
+
+NAMED = (
+    "A model is named like its folder: UTF-8 text of at most 255 bytes, no path, no "
+    "leading dot."
+)
 
 
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("../a/m", "named like its folder"),
-        ("", "named like its folder"),
+        ("../a/m", NAMED),
+        ("", NAMED),
         ("xx", "Known models: m, x, y. Did you mean 'x'?"),
         ("entirely", "Known models: m, x, y."),
     ],
@@ -467,8 +474,18 @@ def test_a_model_that_is_not_there_has_a_reason(two, name, advice):
         f"failed to poll model '{name}': model not found in any model repository."
         == (reason)
     )
-    assert advice in said
-    assert bool(advice) == bool(said)
+    assert advice == said
+
+
+@pytest.mark.parametrize(("count", "more"), [(20, ""), (21, " and 1 more")])
+def test_the_first_20_known_models_are_named(repository, count, more):
+    """Further ones are counted."""
+    for number in range(count - len(repository.names())):
+        (repository.private_root / f"m{number:02}").mkdir(parents=True)
+    shown = ", ".join(repository.names()[:20])
+
+    assert count == len(repository.names())
+    assert f"Known models: {shown}{more}." == repository.why_none("entirely")[1]
 
 
 def test_the_choice_of_a_configuration_reaches_the_models(tmp_path):

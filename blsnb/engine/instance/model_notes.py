@@ -139,8 +139,11 @@ def note_of_argv(source: str) -> str:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return ""
-    found = filter(_reads_argv, ast.walk(tree))
-    lines = [getattr(node, "lineno", 0) for node in found]
+    lines = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr | ast.stmt) and _reads_argv(node)
+    ]
     if not lines:
         return ""
     return (

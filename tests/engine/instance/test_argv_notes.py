@@ -18,13 +18,18 @@ from blsnb.inference_server import Server
         ("from sys import argv", 1),
         ("import argparse\nx = 1\nargparse.ArgumentParser().parse_args()", 3),
         ("parser.parse_known_args()", 1),
+        ("from sys import path, argv", 1),
+        ("import sys\n\ndef read():\n    print(sys.argv)\n\nread(sys.argv)", 4),
     ],
 )
 def test_the_first_line_that_reads_it_is_named(source: str, line: int) -> None:
     """Also where argparse reads it."""
     note = note_of_argv(source)
 
-    assert note.startswith(f"Line {line} of model.py reads sys.argv, which is [''] on ")
+    assert (
+        f"Line {line} of model.py reads sys.argv, which is [''] on Triton; here it has "
+        "the arguments of this process. Read parameters of the configuration instead."
+    ) == note
 
 
 @pytest.mark.parametrize(
@@ -34,6 +39,9 @@ def test_the_first_line_that_reads_it_is_named(source: str, line: int) -> None:
         "parser.parse_args([])",
         "x.argv",
         "from .sys import argv",
+        "from sys import path  # not argv",
+        "import argv",
+        "parser.parse_args(known=['argv'])",
         "'argv'",
         "sys.argv = (",
         "",

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 import stage
-from cells import DOUBLE, FINAL, TRIPLE, cell
+from cells import DOUBLE, FINAL, TRIPLE, cell, touch
 
 from blsnb import InferenceError, ModelLoadError, Run, Server, WouldHang
 from blsnb.model.config import parse_pbtxt
@@ -219,6 +219,18 @@ def test_loading_an_ensemble_loads_its_missing_models(tmp_path):
         server.load("double")
         server.unload("chain", unload_dependents=True)
         assert ["triple"] == ready(server)
+
+
+def test_loading_an_unchanged_ensemble_loads_its_changed_models(tmp_path):
+    """Those that it had are replaced."""
+    write(tmp_path)
+    with Server(model_repository=tmp_path) as server:
+        server.load("chain")
+        (tmp_path / "double" / "1" / "model.py").write_text(TRIPLE)
+        touch(server, "double")
+        server.load("chain")
+
+        assert [9, 18] == server.infer("chain", X)["EY"].tolist()
 
 
 def test_an_unloaded_ensemble_has_ended(models):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from blsnb.engine.request import hang_report
 from blsnb.engine.request.inflight import Inflight
-from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.streaming import StreamInflight
-from blsnb.pb_utils.message import RequestMessage
+from blsnb.errors import WouldHang
+from blsnb.pb_utils.message import RequestMessage, ResponseMessage
 from blsnb.request_fields import SEQUENCE_END, RequestFields
 from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.responses import ResponseLog
@@ -57,7 +60,8 @@ def inflight(kind: type[Inflight] = Inflight, flags: int = 0) -> Inflight:
             "Send the request without the END flag (sequence_end).",
         ),
         (
-            hang_report.RESCHEDULED,
+            "Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while "
+            "the model is not configured to handle such a flag.",
             0,
             "Configure it: sequence_batching { iterative_sequence: true }. A warm-up "
             "request is never rescheduled: answer it in one execution.",
@@ -78,6 +82,7 @@ def test_a_rescheduled_request_that_triton_drops(dropped, flags, advice):
     ("kind", "notes", "sent", "advice"),
     [
         (Inflight, [], "returned no response", RESPONSE),
+        (Inflight, [], "sent a response but not the final flag", RESPONSE),
         (StreamInflight, [], "sent no final flag", FINAL),
         (Inflight, ["lost"], "returned no response", f"{RESPONSE}\nlost"),
     ],
@@ -85,6 +90,8 @@ def test_a_rescheduled_request_that_triton_drops(dropped, flags, advice):
 def test_a_request_that_nothing_can_answer(kind, notes, sent, advice):
     """The fix comes first, then what was noted."""
     waiting = inflight(kind)
+    if "but" in sent:
+        waiting.response = ResponseMessage()
     for note in notes:
         waiting.note(note)
     error = hang_report.unanswered(waiting, "execute of 'm'")
@@ -134,3 +141,69 @@ def test_the_text_of_a_hang_and_its_fix(error, message, advice):
     """A hang has the code of a server that is not available."""
     assert (message, advice) == (error.message, error.advice)
     assert "UNAVAILABLE" == error.code
+
+
+MAY_END = "This may still end; Ctrl-C ends it now."
+BUSY = "a request to m waits (1 instance, all busy)"
+
+
+@pytest.mark.parametrize(
+    ("holder", "text"),
+    [
+        ("", f"a response sender has to answer). {MAY_END}"),
+        ("a client", f"{BUSY}). {MAY_END}"),
+        ("exec", f"{BUSY}; m_0 waits in exec() of m). {MAY_END}"),
+        (
+            "parent",
+            f"{BUSY}). Each of these instances executes a caller of this request: if "
+            "its execute() waits for the response, Triton would wait here forever. "
+            "Give 'm' more instances (--instances 2, or instance_group { count: 2 }), "
+            "or break the circle: do the work in this model, or move it into a third "
+            "one that both can call. Ctrl-C ends it now.",
+        ),
+    ],
+    ids=["a sender", "a client", "a BLS call", "a caller"],
+)
+def test_a_long_wait_is_noted_and_logged(holder, text, caplog):
+    """With what it waits for, and advice if only its own callers could end it."""
+    waiting, caller = inflight(), inflight()
+    if holder == "parent":
+        waiting.call.parent = caller.call
+    if holder:
+        instance = SimpleNamespace(name="m_0")
+        instance.execution = SimpleNamespace(
+            blocked_on=inflight() if holder == "exec" else None,
+            inflights=[caller],
+            instance=instance,
+        )
+        waiting.waiting_for = SimpleNamespace(
+            instances=[instance], resource_holders=tuple
+        )
+
+    hang_report.notice(waiting, 2.5)
+
+    expected = f"m has waited 2.5 s ({text}"
+    assert [expected] == waiting.call.notes
+    assert [("blsnb.engine", 30, expected)] == caplog.record_tuples
+
+
+@pytest.mark.parametrize(
+    ("is_free", "expected"),
+    [
+        (False, hang_report.deadlocked(["a waits"], "m", 1)),
+        (True, hang_report.out_of_resources(["a waits"], "m")),
+    ],
+    ids=["instances", "resources"],
+)
+def test_a_deadlock_ends_the_client_request(is_free, expected):
+    """Its error says whether instances or resources are missing."""
+    waiting = inflight()
+    instance = SimpleNamespace(execution=None if is_free else object())
+    pool = SimpleNamespace(instances=[instance], resource_holders=lambda: [instance])
+
+    with pytest.raises(Unwind):
+        hang_report.end_deadlocked(pool, waiting, ["a waits"])
+
+    ended = waiting.root.ended
+    assert isinstance(ended, WouldHang)
+    assert (expected.message, expected.advice) == (ended.message, ended.advice)

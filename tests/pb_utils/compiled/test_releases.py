@@ -113,6 +113,24 @@ def test_older_responses_have_no_parameters(release):
     assert f"type object '{name}' has no attribute 'parameters'" == str(of_class.value)
 
 
+@pytest.mark.parametrize(
+    ("args", "kwargs", "is_noted"),
+    [
+        (([], None, {}), {}, True),
+        (([], None), {"parameters": {}}, True),
+        ((1, 2), {}, False),
+        (([],), {"other": 1}, False),
+    ],
+)
+def test_parameters_of_an_older_response_have_a_note(args, kwargs, is_noted):
+    """Other wrong arguments have none."""
+    with pytest.raises(TypeError) as refused:
+        modules_of(OLDEST)[0].InferenceResponse(*args, **kwargs)
+
+    notes = [too_new("response_parameters")] if is_noted else []
+    assert notes == getattr(refused.value, "__notes__", [])
+
+
 def test_older_responses_otherwise_equal_the_newest():
     """Outputs, errors and refusals, with the class's own name."""
     pb_utils, embedded = modules_of(OLDEST)
