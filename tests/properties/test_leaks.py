@@ -78,7 +78,7 @@ def test_only_the_latest_cells_are_remembered_as_origins():
     for number in range(2000, 2450):
         origins[f"source {number}"] = Origin(f"In[{number}]", 1)
 
-    assert len(origins) <= 500
+    assert 500 == len(origins)
     assert Origin("In[2001]", 1) == origins["source 1600"]
     assert "source 1601" not in origins
 

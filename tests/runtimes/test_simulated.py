@@ -6,7 +6,6 @@ import pytest
 from blsnb.runtimes import simulated
 from blsnb.runtimes.simulated import (
     DEVICES,
-    NO_WAIT,
     Device,
     asarray,
     asnumpy,
@@ -31,7 +30,7 @@ def test_work_is_done_when_something_waits():
 def test_a_consumer_that_does_not_wait_is_found():
     """It reads memory that is not computed yet."""
     made = asarray(ONES) + 1
-    hasty = simulated.adopted(made.__dlpack__(stream=NO_WAIT), 0)
+    hasty = simulated.adopted(made.__dlpack__(stream=-1), 0)
 
     assert [2.0] * 4 != hasty.raw().tolist()
     assert [2.0] * 4 == from_dlpack(made).raw().tolist()

@@ -15,6 +15,7 @@ from blsnb import InferenceError
 from blsnb.engine.instance.model_notes import (
     ModelNotes,
     bound_to_thread,
+    has_execute,
     note_of_names,
     static_attribute,
 )
@@ -117,6 +118,46 @@ class Hostile:
 def test_an_attribute_is_read_without_running_code(owner, name, value):
     """Attributes of the object come first, then those of its classes in order."""
     assert value is static_attribute(owner, name)
+
+
+class Dynamic:
+    def __getattr__(self, name):
+        raise AssertionError
+
+
+class OfDynamic(Dynamic):
+    pass
+
+
+class HostileKind(type):
+    def __getattribute__(cls, name):
+        raise ZeroDivisionError
+
+
+class OfHostileKind(metaclass=HostileKind):
+    pass
+
+
+class Executing:
+    execute = property(lambda self: 1 / 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (Executing(), True),
+        (SimpleNamespace(execute=None), False),
+        (SimpleNamespace(execute=3), True),
+        (Model(), False),
+        (Dynamic(), True),
+        (OfDynamic(), True),
+        (OfHostileKind(), True),
+    ],
+    ids=lambda value: type.__dict__["__name__"].__get__(type(value)),
+)
+def test_a_model_has_execute_unless_it_certainly_lacks_it(model, expected):
+    """A dynamic one may have it; no code of the model runs."""
+    assert expected is has_execute(model)
 
 
 def test_a_subject_is_noted_once_and_each_warning_is_on_the_card():
