@@ -10,7 +10,7 @@ import string
 import numpy as np
 import pytest
 from asserting import every
-from cells import CONFIG, DOUBLE, TRIPLE, cell
+from cells import CONFIG, DOUBLE, FINAL, TRIPLE, cell
 
 from blsnb import Server
 from blsnb.errors import InferenceError, ModelLoadError, RepositoryError
@@ -533,3 +533,57 @@ def test_the_advice_for_vllm_is_a_configuration(stood):
 
     responses = stood.stream("llm", {"text_input": ["hello"]})
     assert [["text_output"], []] == [list(each.outputs) for each in responses]
+
+
+ANSWERS = """
+x = x_of(request)
+if not x.any():
+    code = pb_utils.TritonError.NOT_FOUND
+    answer = pb_utils.InferenceResponse([], pb_utils.TritonError("no", code))
+else:
+    tensors = [pb_utils.Tensor("Y", x)]
+    answer = pb_utils.InferenceResponse(tensors, parameters={"n": 3})
+"""
+RETURNED = f"{ANSWERS}return [answer]"
+SENT = f"{ANSWERS}request.get_response_sender().send(answer, flags={FINAL})"
+
+
+@pytest.mark.parametrize(
+    ("body", "more"),
+    [(RETURNED, ""), (SENT, "model_transaction_policy { decoupled: true }")],
+    ids=["one response", "a stream"],
+)
+def test_parameters_and_codes_of_recorded_responses_are_repeated(server, body, more):
+    """The text for other inputs counts the recorded ones."""
+    server.define("m", cell(body), config=CONFIG + more)
+
+    def ask(*values):
+        stream = server.stream("m", {"X": np.array(values, np.float32)})
+        found = [
+            ({**each.outputs}, each.error, each.parameters)
+            for each in stream
+            if each.outputs or each.error
+        ]
+        (call,) = stream.run.trace.spans
+        return found, (call.error or "").partition("\n")[0], call.error_code, stream.run
+
+    recorded = [ask(1, 2), ask(0, 0)]
+    server.standin("m", replay=[run for *_, run in recorded])
+    *repeated, other = [ask(1, 2), ask(0, 0), ask(3)]
+
+    assert str([each[:3] for each in recorded]) == str([each[:3] for each in repeated])
+    assert {"n": 3} == repeated[0][0][0][2]
+    assert "NOT_FOUND" == repeated[1][2]
+    runs = ", ".join(run.id for *_, run in recorded)
+    assert (
+        "the stand-in for 'm' has no response to these inputs; run "
+        f"{runs} recorded responses to 2 other sets of inputs"
+    ) in other[1]
+
+
+def test_the_first_eight_replayed_runs_are_named(stood):
+    """The others are counted."""
+    run = stood.infer("leaf", X)
+    for count, more in ((8, ""), (9, " and 1 more")):
+        status = stood.standin("leaf", replay=[run] * count)
+        assert f"replay of run {', '.join([run.id] * 8)}{more}" == status.standin
