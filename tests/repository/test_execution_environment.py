@@ -141,6 +141,92 @@ def test_a_missing_path_is_refused_in_triton_s_words(tmp_path):
         assert expected == str(failure.value)
 
 
+def damaged(path):
+    """Cut the last half of an archive off."""
+    contents = gzip.decompress(path.read_bytes())
+    path.write_bytes(contents[: len(contents) // 2])
+
+
+OPEN = "archive_read_open_filename() failed."
+READ = "archive_read_data_block() failed with error code = -30"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "expected"),
+    [
+        (lambda path: path.write_bytes(b""), OPEN),
+        (lambda path: path.write_bytes(b"x" * 2000), OPEN),
+        (lambda path: path.write_bytes(path.read_bytes()[:20]), OPEN),
+        (lambda path: path.write_bytes(gzip.compress(b"x" * 2000)), OPEN),
+        (damaged, READ),
+    ],
+    ids=["empty", "text", "cut short", "packed text", "half"],
+)
+def test_an_unreadable_archive_is_refused_in_triton_s_words(pack, spoil, expected):
+    """Whether it is no archive or a damaged one."""
+    path = pack(ACTIVATE, *(f"{SITE}/file{number}" for number in range(40)), size=600)
+    spoil(path)
+
+    with pytest.raises(EnvironmentPathError) as failure:
+        note_of(path)
+    assert expected == str(failure.value)
+
+
+@pytest.mark.parametrize("is_folder", [False, True], ids=["archive", "folder"])
+def test_an_environment_is_activated_by_its_script(pack, is_folder):
+    """A script elsewhere, or a folder of its name, is not the one."""
+    path = pack(OTHER, f"other/{ACTIVATE}", "bin/activate.fish")
+    if is_folder:
+        path = path.parent / "env"
+        (path / ACTIVATE).mkdir(parents=True)
+
+    with pytest.raises(EnvironmentPathError) as failure:
+        note_of(path)
+    assert str(failure.value) == (
+        f"Path {path}/bin/activate does not exist. The Python environment should "
+        "contain an 'activate' script."
+    )
+
+
+def test_an_archive_may_be_unpacked_and_have_names_in_its_folder(pack):
+    """As ``tar --create .`` writes them."""
+    path = pack(f"./{ACTIVATE}", f"./{OTHER}", "./conda-meta/protobuf-0.1-py311_0.json")
+    path.write_bytes(gzip.decompress(path.read_bytes()))
+    note = note_of(path)
+
+    assert "numpy 1.0 (" in note
+    assert "protobuf 0.1 (" in note
+
+
+def test_records_of_conda_in_a_folder_are_read(tmp_path):
+    """Beside those of wheels."""
+    for name in (ACTIVATE, "conda-meta/protobuf-0.1-py311_0.json", "conda-meta/x"):
+        (tmp_path / "env" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "env" / name).touch()
+
+    expected = f"differ: protobuf 0.1 (here {version('protobuf')})."
+    assert note_of(tmp_path / "env").endswith(expected)
+
+
+@pytest.mark.parametrize(("count", "more"), [(12, ""), (13, " and 1 more")])
+def test_the_first_12_packages_are_named(pack, count, more):
+    """The others are counted."""
+    names = [f"none{number:02}" for number in range(count)]
+    note = note_of(pack(ACTIVATE, *(f"{SITE}/{each}-1.dist-info/" for each in names)))
+
+    shown = ", ".join(f"{name} 1 (not here)" for name in names[:12])
+    assert note.endswith(f"packages differ: {shown}{more}.")
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(512, True), (513, False)])
+def test_a_record_has_a_path_of_at_most_512_characters(pack, length, is_read):
+    """A longer one is not searched."""
+    end = "/site-packages/none-1.dist-info"
+    path = pack(ACTIVATE, f"{'x/' * length}"[len(end) - length :] + end)
+
+    assert is_read == ("none 1 (not here)" in note_of(path))
+
+
 def test_the_card_and_the_first_run_have_the_note(server, pack):
     """A failed load has Triton's text."""
     path = pack(ACTIVATE, OTHER)
