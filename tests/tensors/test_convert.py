@@ -149,6 +149,56 @@ def test_values_of_a_type_that_triton_lacks_are_not_converted(value, dtype):
         to_ref("X", value, dtype, 1)
 
 
+@pytest.mark.parametrize(
+    ("value", "dtype", "text"),
+    [
+        (None, FP32, " is None; leave it out, or give it a value"),
+        (
+            np.zeros(2, complex),
+            None,
+            ": Triton has no type for NumPy's complex128. Convert the array first, for "
+            "example with array.astype(np.float32).",
+        ),
+        (
+            [1.5],
+            INT8,
+            " is INT8, and list '[1.5]' does not convert to it: values would be lost",
+        ),
+        (
+            (None,),
+            BYTES,
+            " is BYTES, and tuple '(None,)' does not convert to it: None is not a "
+            "string",
+        ),
+        (
+            "a\ud800",
+            BYTES,
+            " is BYTES, and str 'a\\ud800' does not convert to it: '\\ud800' is half "
+            "of a surrogate pair",
+        ),
+        (
+            [1j],
+            FP32,
+            " is FP32, and list '[1j]' does not convert to it: Triton has no type for "
+            "NumPy's complex128",
+        ),
+        (
+            "7" * 61 + "x",
+            FP32,
+            f" is FP32, and str '{'7' * 60}' does not convert to it: could not convert "
+            f"string to float: '{'7' * 61}x'",
+        ),
+    ],
+    ids=["None", "array", "lossy", "no text", "surrogate", "complex", "long"],
+)
+def test_the_text_of_a_refused_value(value, dtype, text):
+    """At most 60 characters of the value are in it."""
+    with pytest.raises(InputError) as refused:
+        to_ref("X", value, dtype, 1)
+
+    assert f"input 'X'{text}" == str(refused.value)
+
+
 def test_values_that_are_equal_in_the_configured_type_are_converted():
     """Also those that NumPy keeps as objects, and numbers as text."""
     assert [2] == to_ref("X", [Decimal(2)], INT8, 1).view().tolist()

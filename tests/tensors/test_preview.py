@@ -77,8 +77,11 @@ def test_the_index_chooses_on_the_leading_axes():
 @pytest.mark.parametrize("index", [[2, 0], [0], [-1, 0], [0, 0, 0]])
 def test_an_index_outside_the_tensor_is_refused(index):
     """The error names the index and the axes."""
-    with pytest.raises(TraceError, match="lies outside the leading axes"):
+    with pytest.raises(TraceError, match="lies outside") as refused:
         preview.grid(ref(np.zeros((2, 3, 2, 2))), index)
+    assert f"index {index} lies outside the leading axes [2, 3] of tensor 'X'" == str(
+        refused.value
+    )
 
 
 def test_a_spike_in_floats_stays_visible():
@@ -277,7 +280,7 @@ def test_a_string_of_exactly_the_limit_is_whole():
 def test_an_empty_tensor_has_no_preview(shape):
     """A grid of it is refused."""
     assert preview.default(ref(np.zeros(shape))) is None
-    with pytest.raises(TraceError, match="no elements"):
+    with pytest.raises(TraceError, match=r"^tensor 'X' has no elements to show$"):
         preview.grid(ref(np.zeros(shape)))
 
 
@@ -286,13 +289,17 @@ def test_a_preview_of_an_evicted_tensor_is_refused():
     gone = TensorRef("X", BY_NUMPY[np.dtype("float32")], (2, 2), None)
 
     assert preview.default(gone) is None
-    with pytest.raises(TraceError, match=r"keep\(\)"):
+    with pytest.raises(TraceError) as refused:
         preview.grid(gone)
+    assert (
+        "the value of tensor 'X' was evicted: the trace keeps the newest runs within "
+        "its budget. Call keep() on a run whose values you need."
+    ) == str(refused.value)
 
 
 def test_strings_cannot_be_sliced_as_numbers():
     """A BYTES tensor has no heatmap."""
-    with pytest.raises(TraceError, match="holds strings"):
+    with pytest.raises(TraceError, match=r"holds strings, which have no 2-D slice$"):
         preview.grid(strings(b"a"))
 
 
