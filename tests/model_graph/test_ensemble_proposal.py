@@ -231,12 +231,17 @@ def test_a_loop_over_other_values_repeats_calls():
 def test_a_call_of_another_function_is_refused():
     """It may run at any time, or never."""
     helper = MODEL.replace("    def execute", f"{HELPER}    def execute")
-    with pytest.raises(NotAnEnsembleError, match="is made outside of execute"):
+    with pytest.raises(
+        NotAnEnsembleError,
+        match=r"^a BLS call is made outside of execute\(\) \(model.py:5\)$",
+    ):
         proposed(PIPELINE, helper)
 
 
 def test_a_source_has_one_execute():
     """Of two, the source does not say which one Triton calls."""
     two = MODEL.replace("class T", "def execute():\n    pass\nclass T")
-    with pytest.raises(NotAnEnsembleError, match=r"no single execute\(\)$"):
+    with pytest.raises(
+        NotAnEnsembleError, match=r"^the source has no single execute\(\)$"
+    ):
         proposed(PIPELINE, two)

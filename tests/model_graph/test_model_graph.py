@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from blsnb import Server
+from blsnb.model_graph.finding import Finding
 from blsnb.model_graph.picture import draw, page
 
 REPOSITORIES = Path(__file__).parent / "repositories"
@@ -160,8 +161,12 @@ def test_a_circle_needs_more_instances(tmp_path, count, faulty):
 
     graph = graph_of(tmp_path, one=(group, asking("two")), two=(group, asking("one")))
 
-    found = [each.model for each in graph.findings if "calls itself" in each.text]
-    assert (faulty, len(faulty)) == (found, len(graph.findings))
+    text = (
+        "calls itself (one -> two -> one) and has 1 instance: the inner request waits "
+        "for the instance that the outer one holds, and hangs. Set the count of its "
+        "instance_group above the depth of the calls"
+    )
+    assert [Finding(name, text) for name in faulty] == [*graph.findings]
 
 
 def test_a_model_that_nobody_calls_is_no_fault(tmp_path):
@@ -173,8 +178,8 @@ def test_a_model_that_nobody_calls_is_no_fault(tmp_path):
         alone=(CHILD, "pass"),
     )
 
-    [found] = graph.findings
-    assert ("alone", False) == (found.model, found.is_fault)
+    expected = Finding("alone", "no other model calls it", is_fault=False)
+    assert [expected] == [*graph.findings]
 
 
 def test_a_file_that_does_not_parse_is_a_finding(tmp_path):
@@ -182,7 +187,8 @@ def test_a_file_that_does_not_parse_is_a_finding(tmp_path):
     graph = graph_of(tmp_path, broken=(CHILD, "if"), parent=(PARENT, asking("broken")))
 
     assert ["broken"] == graph.calls_from("parent")
-    assert "invalid Python" in graph.findings[0].text
+    text = "invalid Python: invalid syntax (model.py, line 8)"
+    assert [Finding("broken", text, "model.py")] == [*graph.findings]
 
 
 def test_an_ensemble_whose_steps_do_not_fit_is_a_finding(tmp_path):

@@ -6,8 +6,14 @@ import pytest
 
 from blsnb.errors import ModelConfigError
 from blsnb.model.config import parse_pbtxt
-from blsnb.model.text.text_hints import data_type_meant, hint
+from blsnb.model.text.text_hints import data_type_meant, hint, placeholders
 
+TYPES = (
+    "Known values: TYPE_BOOL TYPE_UINT8 TYPE_UINT16 TYPE_UINT32 TYPE_UINT64 TYPE_INT8 "
+    "TYPE_INT16 TYPE_INT32 TYPE_INT64 TYPE_FP16 TYPE_FP32 TYPE_FP64 TYPE_STRING "
+    "TYPE_BF16."
+)
+KINDS = "Known values: KIND_AUTO KIND_GPU KIND_CPU KIND_MODEL."
 MESSAGE = (
     "Expected a message: name { … }. A list of messages has no comma after the last "
     "one."
@@ -17,27 +23,28 @@ MESSAGE = (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (
-            "input { data_type: FP32 }",
-            "Did you mean TYPE_FP32? Known values: TYPE_BOOL",
-        ),
-        ("input { data_type: float32 }", "Did you mean TYPE_FP32?"),
-        ("input { data_type: TYPE_BYTES }", "Did you mean TYPE_STRING?"),
-        ("input { data_type: complex64 }", "Known values: TYPE_BOOL"),
+        ("input { data_type: FP32 }", f"Did you mean TYPE_FP32? {TYPES}"),
+        ("input { data_type: float32 }", f"Did you mean TYPE_FP32? {TYPES}"),
+        ("input { data_type: TYPE_BYTES }", f"Did you mean TYPE_STRING? {TYPES}"),
+        ("input { data_type: complex64 }", TYPES),
         ('input { data_type: "TYPE_FP32" }', "Write TYPE_FP32 without quotes."),
-        (
-            "instance_group { kind: GPU }",
-            "Did you mean KIND_GPU? Known values: KIND_AUTO",
-        ),
-        ("instance_group { kind: KIND_CUP }", "Did you mean KIND_CPU?"),
+        ("instance_group { kind: GPU }", f"Did you mean KIND_GPU? {KINDS}"),
+        ("instance_group { kind: KIND_CUP }", f"Did you mean KIND_CPU? {KINDS}"),
+        ("instance_group { kind: nothing }", KINDS),
         ("maxBatchSize: 4", "Did you mean max_batch_size?"),
         ("input { dim: [1] }", "Did you mean dims?"),
         ("dims: [1]", "dims is a field of input { } and output { }."),
         ("nonsense: 1", ""),
         ("input { dims: 1, 2 }", "Write a list in brackets: dims: [ 1, 2 ]."),
-        ('parameters { a: "b" }', 'Write parameters { key: "NAME" value {'),
+        (
+            'parameters { a: "b" }',
+            'Write parameters { key: "NAME" value { string_value: "VALUE" } }.',
+        ),
         ("// no comment", "Begin a comment with #."),
-        ('{"name": "x"}', "This looks like JSON;"),
+        (
+            '{"name": "x"}',
+            "This looks like JSON; write fields such as name: value instead.",
+        ),
         ("dynamic_batching: true", MESSAGE),
         ('input [ { name: "X" }, ]', MESSAGE),
         ("backend: python", "Write the text in quotes."),
@@ -55,7 +62,7 @@ def test_a_typical_mistake_has_a_hint(text, expected):
         parse_pbtxt(text)
 
     last = caught.value.advice.splitlines()[-1]
-    assert last.startswith(expected) if expected else last.endswith("^")
+    assert last == expected if expected else last.endswith("^")
 
 
 @pytest.mark.parametrize(
@@ -95,4 +102,16 @@ def test_a_template_that_was_never_filled_comes_with_its_placeholders():
     with pytest.raises(ModelConfigError) as caught:
         parse_pbtxt("max_batch_size: ${size} instance_group { count: ${count} }")
 
-    assert "template: replace ${size}, ${count} by values" in caught.value.advice
+    assert (
+        "The file is a template: replace ${size}, ${count} by values first, for "
+        "example with fill_template.py of NVIDIA's tensorrtllm_backend, or envsubst."
+    ) == caught.value.advice.splitlines()[-1]
+
+
+def test_at_most_five_placeholders_of_a_template_are_named():
+    """Each once."""
+    names = [f"${{p{number}}}" for number in range(6)]
+    text = placeholders(" ".join([*names, *names]))
+
+    assert f" replace {', '.join(names[:5])} by values first, " in text
+    assert "" == placeholders("max_batch_size: 4 # $none")
