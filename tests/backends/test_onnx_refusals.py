@@ -326,6 +326,7 @@ COUNTED = (
     f"{RAGGED} batch_input {{ kind: BATCH_ELEMENT_COUNT target_name: 'N' "
     "data_type: TYPE_FP32 source_input: 'X' }"
 )
+ONE_SHAPE = "remove it, and send requests of one shape."
 STATE = (
     "sequence_batching { state { input_name: 'S' output_name: 'T' "
     "data_type: TYPE_FP32 dims: 1 } }"
@@ -333,22 +334,27 @@ STATE = (
 
 
 @pytest.mark.parametrize(
-    ("config", "reason", "advice"),
+    ("config", "reason", "fields", "otherwise"),
     [
-        (RAGGED, "does not support ragged batches", "uses allow_ragged_batch."),
+        (RAGGED, "ragged batches", "allow_ragged_batch", ONE_SHAPE),
+        (COUNTED, "ragged batches", "allow_ragged_batch, batch_input", ONE_SHAPE),
         (
-            COUNTED,
-            "does not support ragged batches",
-            "uses allow_ragged_batch, batch_input.",
+            STATE,
+            "implicit state",
+            "sequence_batching { state }",
+            "pass the state as an input, and return it as an output.",
         ),
-        (STATE, "does not support implicit state", "uses sequence_batching { state }."),
     ],
 )
-def test_unsupported_fields_are_refused(server, config, reason, advice):
+def test_unsupported_fields_are_refused(server, config, reason, fields, otherwise):
     """The advice names the fields, and a stand-in."""
     with pytest.raises(ModelLoadError) as caught:
         load(server, onnx.identity(dims=(3, 2)), config)
 
-    assert f"Unsupported: blsnb's onnxruntime {reason};" in caught.value.message
-    assert advice in caught.value.advice
-    assert "%triton standin leaf --remote" in caught.value.advice
+    text = f"Unsupported: blsnb's onnxruntime does not support {reason};"
+    assert text in caught.value.message
+    assert (
+        f"The configuration uses {fields}. The model loads on Triton, and a Triton "
+        "server can stand in for it here: %triton standin leaf --remote "
+        f"grpc://HOST:PORT; or {otherwise}"
+    ) == caught.value.advice.splitlines()[0]

@@ -185,8 +185,9 @@ def test_a_decoupled_model_streams(server, address):
 
 def test_a_server_without_the_model_is_refused(server, address):
     """A server that cannot be reached is refused, too."""
-    with pytest.raises(ModelLoadError, match=f"'idle' is not ready at {address}"):
+    with pytest.raises(ModelLoadError, match=f"'idle' is not ready at {address}") as no:
         stand(server, address, "idle", CONFIG)
+    assert "Load it there first." == no.value.advice
     with pytest.raises(ModelLoadError, match=f"a request to {address} failed: Req"):
         stand(server, address, "idle")
     with pytest.raises(

@@ -404,14 +404,17 @@ def test_a_stand_in_for_an_unknown_model_needs_a_configuration(server):
 
 def test_a_failed_stand_in_changes_nothing(stood):
     """The previous one continues to serve."""
-    put(stood, 'backend: "vllm"', "silent")
+    put(stood, 'backend: "other"', "silent")
     with pytest.raises(ModelLoadError) as caught:
         stood.standin("silent", zeros=True)
     assert (
         "the configuration of 'silent' has no outputs for a stand-in"
         in caught.value.message
     )
-    assert "config.pbtxt" in caught.value.advice
+    assert (
+        "Write inputs and outputs into its config.pbtxt; on Triton they may come from "
+        "the model's own file."
+    ) == caught.value.advice
     assert "" == stood.model("silent").standin
     with pytest.raises(ModelLoadError):
         stood.standin("nowhere", zeros=True)
@@ -527,7 +530,11 @@ def test_the_advice_for_vllm_is_a_configuration(stood):
     put(stood, 'backend: "vllm"', "llm")
     with pytest.raises(ModelLoadError) as caught:
         stood.standin("llm", zeros=True)
-    text = caught.value.advice.partition("config.pbtxt:\n")[2]
+    advice, text = caught.value.advice.split(":\n", 1)
+    assert (
+        "On Triton vLLM's backend adds them to the configuration; here write those "
+        "that you use into its config.pbtxt"
+    ) == advice
     put(stood, f'backend: "vllm"\n{text}', "llm")
     stood.standin("llm", zeros=True)
 

@@ -258,8 +258,13 @@ def test_an_active_tracer_is_named_and_stays(server):
     run = server.infer("double", ONE)
     sys.settrace(tracer)
     try:
-        with pytest.raises(BlsnbError, match="lines=True needs the trace function of"):
+        with pytest.raises(BlsnbError) as refused:
             run.replay(lines=True)
+        owner = __name__.partition(".")[0]
+        assert (
+            f"lines=True needs the trace function of Python, which {owner} uses: end "
+            "that (a debugger, coverage), and replay again"
+        ) == str(refused.value)
         assert tracer is sys.gettrace()
     finally:
         sys.settrace(None)
@@ -277,13 +282,38 @@ def test_taken_tools_are_named_and_stay(server):
         sys.monitoring.use_tool_id(tool, f"tool {tool}")
     names = [sys.monitoring.get_tool(tool) for tool in (4, 3)]
     try:
-        with pytest.raises(BlsnbError, match=f"and {', '.join(names)} use them"):
+        with pytest.raises(BlsnbError) as refused:
             run.replay(lines=True)
+        assert (
+            "lines=True needs a tool number of sys.monitoring, and "
+            f"{', '.join(names)} use them: end one of these tools, and replay again"
+        ) == str(refused.value)
         assert names == [sys.monitoring.get_tool(tool) for tool in (4, 3)]
     finally:
         for tool in free:
             sys.monitoring.free_tool_id(tool)
     assert run.replay(lines=True).this.lines is not None
+
+
+def test_one_replay_at_a_time_has_its_lines_timed(server):
+    """A replay within one is refused, and the next one is not."""
+    stage.values["again"] = list
+    body = "stage.values['again']()\nreturn [reply(x_of(request))]"
+    server.define("m", cell(body), config=CONFIG)
+    server.define("double", DOUBLE, config=CONFIG)
+    run, other = server.infer("m", ONE), server.infer("double", ONE)
+    refused = []
+
+    def again():
+        with pytest.raises(BlsnbError) as caught:
+            other.replay(lines=True)
+        refused.append(str(caught.value))
+
+    stage.values["again"] = again
+    run.replay(lines=True)
+
+    assert ["lines=True: another replay is timing lines; wait for it"] == refused
+    assert other.replay(lines=True).this.lines is not None
 
 
 def test_nothing_is_traced_afterwards(server):
