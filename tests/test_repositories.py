@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +152,9 @@ def test_a_model_in_two_repositories_is_not_loaded(two):
 
     assert (POLL, "INTERNAL") == (caught.value.message, caught.value.code)
     assert "not unique across all model repositories" in caught.value.reason
-    assert "remove or rename all but one" in caught.value.advice
+    assert re.fullmatch(
+        r"It is in /.+/m and /.+/m: remove or rename all but one\.", caught.value.advice
+    )
     assert [RIVAL, {"name": "n"}] == two.index()
     assert "READY" == two.load("n").state
 

@@ -176,7 +176,7 @@ class Export:
             return [directory.name]
         ours = contents(directory.path)
         foreign = []
-        for file in files_below(folder):
+        for file in sorted(files_below(folder)):
             inner = file.relative_to(folder).as_posix()
             source = ours.get(inner)
             path = f"{directory.name}/{inner}"

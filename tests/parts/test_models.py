@@ -60,8 +60,12 @@ def test_a_folder_of_the_users_is_not_removed(double, tmp_path):
     double.remove("double")
     double.import_repository(tmp_path / "mine")
 
-    with pytest.raises(RepositoryError, match="which this server only reads"):
+    with pytest.raises(RepositoryError) as refused:
         double.remove("double")
+    assert (
+        f"model 'double' is in {tmp_path / 'mine'}, which this server only reads: "
+        "unload it, or remove its folder there"
+    ) == str(refused.value)
     assert [2.0] == double.infer("double", X)["Y"].tolist()
 
 

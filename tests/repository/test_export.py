@@ -23,6 +23,12 @@ SOURCE = "class TritonPythonModel:\r\n    'ä, to the letter'\n"
 OURS = {"README.md", "requirements.txt", MANIFEST}
 
 
+NOT_OURS = (
+    ": not written by an export, or changed since. Nothing was written. Export "
+    "elsewhere, move them away, or overwrite them with --force (force=True)."
+)
+
+
 @pytest.fixture
 def repository():
     """A private folder with two models."""
@@ -196,13 +202,23 @@ def test_a_broken_manifest_makes_everything_foreign(repository, target, text):
     (target / MANIFEST).write_text(text)
     (target / "a" / "1" / "model.py").write_text("changed")
 
-    with pytest.raises(
-        RepositoryError,
-        match=r"not written by an export, or changed since\. Nothing "
-        r"was written\. Export elsewhere, move them away, or "
-        r"overwrite them with --force \(force=True\)\.$",
-    ):
+    with pytest.raises(RepositoryError) as refused:
         export(repository, target)
+    files = "a/1/model.py, README.md, requirements.txt"
+    assert f"{files} in {target}{NOT_OURS}" == str(refused.value)
+
+
+def test_the_first_five_foreign_files_are_named(repository, target):
+    """The others are counted."""
+    put(repository, "a", {f"1/file{number}": "ours" for number in range(6)})
+    (target / "a" / "1").mkdir(parents=True)
+    for number in range(6):
+        (target / "a" / "1" / f"file{number}").write_text("theirs")
+
+    with pytest.raises(RepositoryError) as refused:
+        export(repository, target)
+    files = ", ".join(f"a/1/file{number}" for number in range(5))
+    assert f"{files} and 1 more in {target}{NOT_OURS}" == str(refused.value)
 
 
 def test_models_of_others_are_left_alone(repository, target):
@@ -286,8 +302,12 @@ def test_a_folder_that_cannot_be_swapped_stays(repository, target, monkeypatch):
 
     monkeypatch.setattr(Path, "rename", failing)
     monkeypatch.setattr(swap, "_renameat2", lambda: None)
-    with pytest.raises(RepositoryError, match=r"ended early: .*no.* As before: a, b"):
+    with pytest.raises(RepositoryError) as refused:
         export(repository, target)
+    assert (
+        f"the export to {target} ended early: [Errno 13] no: '{target / 'a'}'. As "
+        "before: a, b."
+    ) == str(refused.value)
 
     assert before == tree(target)
 
@@ -357,12 +377,13 @@ def test_models_are_not_exported_into_themselves(repository, inner):
     """They would be replaced by their own copies."""
     before = tree(repository.private_root)
 
-    with pytest.raises(
-        RepositoryError,
-        match=r"another folder, or write what cells changed with "
-        r"--in-place \(in_place=True\)$",
-    ):
-        export(repository, repository.private_root / inner)
+    to = repository.private_root / inner
+    with pytest.raises(RepositoryError) as refused:
+        export(repository, to)
+    assert (
+        f"{to} is where model 'a' comes from; export it to another folder, or write "
+        "what cells changed with --in-place (in_place=True)"
+    ) == str(refused.value)
     assert before == tree(repository.private_root)
 
 
@@ -373,10 +394,34 @@ def test_incomplete_models_are_left_out(repository, target):
     exported = export(repository, target)
 
     assert ("a", "b") == exported.models
-    assert "c: it has no model.py yet; it was left out" in exported.notes
-    assert any(note.startswith("d: the folder has neither") for note in exported.notes)
-    with pytest.raises(RepositoryError, match=r"cannot export c: it has no model\.py"):
-        export(repository, target, "a", "c")
+    empty = "d: the folder has neither a version nor a configuration"
+    unwritten = "c: it has no model.py yet"
+    assert (
+        f"{unwritten}; it was left out",
+        f"{empty}; it was left out",
+    ) == exported.notes[:2]
+    with pytest.raises(RepositoryError) as refused:
+        export(repository, target, "a", "c", "d", "e")
+    unknown = "e: there is no such model; there are: a, b, c, d."
+    assert f"cannot export {unwritten}; {empty}; {unknown}" == str(refused.value)
+
+
+def test_replaced_and_unloaded_models_are_left_out(repository):
+    """An unloaded one is exported if it is named."""
+    standins, unloaded = {"a": "zeros"}, {"b"}
+    replaced = (
+        "a: a stand-in replaces it (zeros), so the model itself never ran here; unload "
+        "the stand-in first"
+    )
+    chosen, notes = exportable(repository, None, standins, unloaded)
+    (named,), _ = exportable(repository, ["b", "b"], standins, unloaded)
+
+    left = [f"{replaced}; it was left out", "b: it is unloaded; it was left out"]
+    assert ([], left) == (chosen, notes)
+    assert "b" == named.name
+    with pytest.raises(RepositoryError) as refused:
+        exportable(repository, ["b", "a"], standins, unloaded)
+    assert f"cannot export {replaced}" == str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -511,9 +556,8 @@ def test_other_folders_are_noted(repository, target):
         (target / name).mkdir()
     notes = export(repository, target, "b").notes
 
-    assert [".ipynb_checkpoints", "theirs"] == [
-        note.partition(":")[0] for note in notes if "takes it for a model" in note
-    ]
+    takes = "this folder is there too, and Triton takes it for a model"
+    assert (f".ipynb_checkpoints: {takes}", f"theirs: {takes}") == notes
 
 
 def test_the_manifest_has_the_written_files(repository, target):
