@@ -44,9 +44,15 @@ class TestTensors:
             "NumPy.\n\nAt:\n"
         )
         assert text in failed.value.message
-        assert "cupy.from_dlpack(tensor)" in note
-        assert "FORCE_CPU_ONLY_INPUT_TENSORS" in note
-        assert "TRITONSERVER_MEMORY_CPU" in note
+        assert (
+            "as_numpy() needs a tensor in host memory. Three fixes: work on the "
+            "device, with cupy.from_dlpack(tensor) or torch.from_dlpack(tensor) where "
+            "is_cpu() is False; for inputs, let Triton move them, by removing the "
+            "parameter FORCE_CPU_ONLY_INPUT_TENSORS from the configuration or setting "
+            'it to "yes"; for outputs of a BLS call, request them on the host, with '
+            "preferred_memory=pb_utils.PreferredMemory("
+            "pb_utils.TRITONSERVER_MEMORY_CPU)."
+        ) == note
 
     def test_a_tensor_of_a_devices_array_is_no_copy(self, device):
         """It can be written until it is sent, and is frozen afterwards."""

@@ -80,6 +80,21 @@ def test_the_message_says_what_ended_the_loop(server):
         server.infer("ending", X)
 
 
+def test_an_exception_that_a_decoupled_coroutine_raises_is_noted(server):
+    """Triton only logs it, so that its client would wait."""
+    server.define("failing", coroutine("raise ValueError('boom')"), config=DECOUPLED)
+    stream = server.stream("failing", X)
+    with pytest.raises(WouldHang):
+        list(stream)
+
+    (note,) = stream.run.notes
+    assert note.startswith(
+        "execute() of failing_0 raised, and Triton only logs that for an asynchronous "
+        "decoupled model: ValueError: boom\n\nAt:\n  /"
+    )
+    assert note.endswith(": execute\n")
+
+
 def test_other_coroutines_of_the_loop_end_too(server):
     """It does not matter what they wait for."""
     stage.begun = threading.Event()

@@ -164,18 +164,22 @@ def test_comments_of_a_configuration_may_contain_any_bytes(folder):
     )
 
 
-def test_a_configuration_that_cannot_be_read_names_its_file(folder):
-    """Here it is a folder, with which Triton ends."""
-    folder.config_file.mkdir()
+@pytest.mark.parametrize(
+    ("make", "reason"), [(os.mkdir, "Is a directory"), (os.mkfifo, "Not a file")]
+)
+def test_a_configuration_that_cannot_be_read_names_its_file(folder, make, reason):
+    """A folder, with which Triton ends, or a pipe, at which it could wait forever."""
+    make(folder.config_file)
 
     with pytest.raises(ModelConfigError) as caught:
         folder.config()
 
     assert (
-        f"failed to open text file for read {folder.config_file}: Is a directory",
+        f"failed to open text file for read {folder.config_file}: {reason}",
         "INTERNAL",
         "poll",
     ) == (caught.value.message, caught.value.code, caught.value.stage)
+    assert "It must be a readable file." == caught.value.advice
 
 
 def test_another_configuration_may_be_chosen_by_name(folder):

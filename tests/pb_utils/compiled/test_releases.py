@@ -184,8 +184,11 @@ def test_the_default_is_the_newest_release():
     assert plain.InferenceResponse is not modules_of(OLDEST)[0].InferenceResponse
 
 
-@pytest.mark.parametrize("name", ["a;b", "a$b", "a(b", "it's", "what?"])
-def test_a_name_with_special_characters_of_a_shell_does_not_load(name):
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("a;b", ";"), ("a$b", "$"), ("(a;b", "( ;"), ("it's", "'"), ("what?", "?")],
+)
+def test_a_name_with_special_characters_of_a_shell_does_not_load(name, found):
     """The error names the characters."""
     with Server() as server, pytest.raises(ModelLoadError) as failed:
         server.define(name, NOTHING, config="")
@@ -194,7 +197,11 @@ def test_a_name_with_special_characters_of_a_shell_does_not_load(name):
         f"load failed for model '{name}': version 1 is at UNAVAILABLE state: "
         "Invalid argument: Invalid stub name: contains invalid characters;\n"
     )
-    assert f"The name {name!r} has" in failed.value.advice
+    assert (
+        f"The name {name!r} has {found}, which a shell would act on. Rename the model, "
+        "or its instance group."
+    ) == failed.value.advice
+    assert "create" == failed.value.stage
 
 
 @pytest.mark.parametrize("release", ["24.10", None])
@@ -209,7 +216,11 @@ def test_a_name_with_white_space_does_not_load(name, group, release):
 
     shown = repr(f"{group}_0" if group else name)
     assert f"the name {shown} contains white space" in failed.value.message
-    assert "Triton's shell splits it" in failed.value.advice
+    assert (
+        "Triton's shell splits it, so that no load succeeds. Rename the model, or its "
+        "instance group."
+    ) == failed.value.advice
+    assert "create" == failed.value.stage
 
 
 def test_an_instance_group_with_such_a_name_does_not_load():
