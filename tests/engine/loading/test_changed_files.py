@@ -302,6 +302,8 @@ def test_models_cannot_be_loaded_by_name(tmp_path, mode):
                     caught.value.message,
                     caught.value.code,
                 )
+                advice = 'Make the server with model_control_mode="explicit".'
+                assert advice == caught.value.advice
         assert [2, 4] == answer(server)
 
 

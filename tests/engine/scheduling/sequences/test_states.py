@@ -87,6 +87,8 @@ def test_a_short_file_is_refused_in_tritons_words():
         "initial_state setting expects 12 bytes, but the data provided from shortonly "
         "has 5 bytes."
     ) == refused.value.message
+    advice = "The file in initial_state holds the elements' bytes, one by one."
+    assert advice == refused.value.advice
 
 
 def test_a_missing_file_is_refused_in_tritons_words():
@@ -99,6 +101,8 @@ def test_a_missing_file_is_refused_in_tritons_words():
         "failed to open text file for read /m/initial_state/none: No such file or "
         "directory"
     ) == refused.value.message
+    advice = "data_file names a file in the model's folder initial_state."
+    assert advice == refused.value.advice
 
 
 def test_each_request_gets_arrays_of_its_own():
@@ -186,8 +190,12 @@ def test_a_state_without_a_data_type_is_refused(data_type):
     """On Triton it loads, and each request ends the model's process."""
     text = state(data_type).replace("data_type: TYPE_None", "")
 
-    with pytest.raises(ModelConfigError, match="'SI' has the data type TYPE_INVALID"):
+    with pytest.raises(ModelConfigError) as refused:
         states(text)
+    assert (
+        "state input 'SI' has the data type TYPE_INVALID; set its data_type"
+        == refused.value.message
+    )
 
 
 def test_of_two_initial_states_none_is_taken():
