@@ -121,8 +121,6 @@ def _as_dynamic(config: ModelConfig) -> ModelConfig:
     batcher.max_queue_delay_microseconds = oldest.max_queue_delay_microseconds
     batcher.preserve_ordering = oldest.preserve_ordering
     batcher.SetInParent()
-    del message.instance_group[1:]
-    for group in message.instance_group:
-        group.count = 1
-        del group.gpus[1:]
+    # Without groups there is one instance.
+    message.ClearField("instance_group")
     return ModelConfig.of(message)
