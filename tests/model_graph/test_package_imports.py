@@ -73,3 +73,22 @@ def test_a_function_of_an_imported_module_has_its_callers(tmp_path, line):
     files = {"helper.py": ASK, "model.py": f"{line}\nhelper.ask('child')"}
 
     assert [("child", "")] == targets(tmp_path, files)
+
+
+def test_at_most_100_files_of_a_model_are_read(tmp_path):
+    """The first ones in order of their paths; compiled files are left out."""
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.py").touch()
+    names = [f"m{number:03}.py" for number in range(101)]
+    for name in [*names, "a.pyc", "a.txt"]:
+        (tmp_path / name).touch()
+
+    assert names[:100] == SourceFiles(tmp_path).paths()
+
+
+@pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
+def test_files_of_at_most_1_mib_are_read(tmp_path, more, is_read):
+    """A larger one is data."""
+    (tmp_path / "model.py").write_text("#" * ((1 << 20) - 1 + more) + "\n")
+
+    assert is_read == (SourceFiles(tmp_path).source("model.py") is not None)

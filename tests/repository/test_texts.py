@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blsnb.repository.imported.derived import restored, unified
+from blsnb.repository.imported.derived import Edit, restored, unified
 
 BOM = b"\xef\xbb\xbf"
 
@@ -77,3 +77,29 @@ def test_bytes_that_are_no_text_only_differ():
     """Their sizes are shown."""
     [line] = unified(b"\xff", b"ab", ("one", "other"))
     assert "Binary files one and other differ (1 and 2 bytes)" == line
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (1 << 18, ["--- m/x (folder)", "+++ m/x (In[1])", "@@ -1 +1 @@"]),
+        ((1 << 18) + 1, ["Large files m/x (folder) and m/x (In[1]) differ"]),
+    ],
+)
+def test_files_of_at_most_256_kib_are_compared_by_lines(tmp_path, size, expected):
+    """Equal ones have no difference, whatever their size."""
+    files = [tmp_path / name for name in ("base", "cell", "folder")]
+    for file, letter in zip(files, "aba", strict=True):
+        file.write_text(letter * size)
+    edit = Edit("x", *files)
+
+    assert expected == edit.difference("m", "In[1]")[:3]
+    assert not edit.is_stale
+    assert not edit.is_empty
+    files[1].write_text("a" * size)
+    assert [] == edit.difference("m", "In[1]")
+    assert edit.is_empty
+    files[2].write_text("c" * size)
+    assert edit.is_stale
+    files[1].write_text("c" * size)
+    assert not edit.is_stale
