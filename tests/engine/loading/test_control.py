@@ -275,8 +275,11 @@ def test_given_files_of_an_equal_configuration_are_not_used(server):
     run = server.infer("given", X)
 
     assert [3, 6] == run["Y"].tolist()
-    (note,) = run.notes
-    assert note.startswith("The files given to load 'given' are not used: as on Triton")
+    assert [
+        "The files given to load 'given' are not used: as on Triton, a model that "
+        "serves keeps its files while its configuration is equal, except for instance "
+        "groups. Unload the model first, or change a parameter in the configuration."
+    ] == run.notes
 
 
 def test_a_plain_load_ends_given_files(double):

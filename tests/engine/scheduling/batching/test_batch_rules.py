@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blsnb.engine.scheduling.batching.batch import Queued
+from blsnb.engine.scheduling.batching.batch import Cause, Queued
 from blsnb.engine.scheduling.batching.batch_rules import BatchRules, EqualInputs
 from blsnb.model.config import parse_pbtxt
 
@@ -22,6 +22,25 @@ def rules(text: str, size: int = 8) -> BatchRules:
         f"{INPUTS} max_batch_size: {size} dynamic_batching {{ {text} }}"
     )
     return BatchRules.of(config, config.message.dynamic_batching)
+
+
+def test_causes_are_named_as_tables_of_counts_show_them() -> None:
+    """A batch starts for one of the first six; a request is left out for the others."""
+    assert [
+        "largest size reached",
+        "preferred size reached",
+        "delay over",
+        "instance free",
+        "slots filled",
+        "the model does not batch",
+        "too large together",
+        "shape differs",
+        "other inputs",
+        "behind one that did not fit",
+        "the batch had left",
+        "one at a time of its sequence",
+        "no slot for its sequence",
+    ] == list(Cause)
 
 
 def queued(**shapes: tuple[int, ...]) -> Queued[str]:
