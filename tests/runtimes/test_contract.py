@@ -59,6 +59,13 @@ class DeviceContract(RuntimeContract):
         with pytest.raises(DeviceError):
             self.runtime.to_device(b"\0" * 4, np.dtype(np.float32), (1,), 99)
 
+    def test_a_bare_capsule_of_the_host_is_refused(self):
+        """The text has DLPack's number of the host."""
+        with pytest.raises(
+            DeviceError, match=r"^DLDevice type 1 is not that of a device$"
+        ):
+            self.runtime.from_dlpack(FLOATS.__dlpack__())
+
     def test_it_is_no_numpy_array(self):
         """What takes it for one is found at once."""
         with pytest.raises(

@@ -90,6 +90,15 @@ def test_memory_of_the_host_is_refused():
         from_dlpack(ONES)
 
 
+@pytest.mark.parametrize(("count", "words"), [(1, "1 device"), (2, "2 devices")])
+def test_a_runtime_tells_that_its_devices_are_simulated(count, words):
+    """With the version of the library that computes."""
+    text = f"{words} simulated in the host's memory, with NumPy {np.__version__}"
+
+    assert text == SimulatedRuntime(count).describe()
+    assert f"<SimulatedRuntime: {text}>" == repr(SimulatedRuntime(count))
+
+
 def test_values_are_written_in_the_order_of_submission():
     """After the work that was submitted before."""
     array = asarray(ONES)
