@@ -300,7 +300,8 @@ def test_closing_removes_the_folders(temporary):
 @pytest.mark.parametrize(
     ("config", "files", "reason"),
     [
-        ("{", None, "Invalid config override: the text is not valid JSON"),
+        ("{", None, "Invalid config override: the text is not valid JSON: "),
+        ("[]", None, "a model configuration must be a JSON object"),
         ('{"bogus": 1}', None, "Invalid config override: bogus: Cannot find field."),
         ('{"name": "other"}', None, "directory name must equal model name"),
         (None, TRIPLE, "'config' must be specified for model file override"),

@@ -14,7 +14,8 @@ from cells import CONFIG, DOUBLE, calling, cell
 
 import blsnb
 from blsnb import InferenceError
-from blsnb.engine.profiling.sampler import Sampler
+from blsnb.engine.profiling.sampler import SampledCalls, Sampler
+from blsnb.trace.events import Call, ModelInfo
 from blsnb.trace.run_record import RunRecord
 
 # Work is counted in steps, not in time: samples of both functions are of one rate.
@@ -297,6 +298,20 @@ def test_threads_switch_more_often_while_any_run_is_sampled(usual_s, sampling_s)
         sys.setswitchinterval(before)
 
     assert [sampling_s, sampling_s, usual_s] == pytest.approx(intervals)
+
+
+@pytest.mark.parametrize(("later", "is_found"), [(999, True), (1000, False)])
+def test_a_thread_of_a_model_belongs_to_one_of_the_latest_1000_calls(later, is_found):
+    """Earlier ones are not searched: a run may have any number of calls."""
+    record = RunRecord("1")
+    own, other = (
+        Call(ModelInfo(name, 1, "python", "cpu", "model", ""), None, 0)
+        for name in ("m", "n")
+    )
+    own.instance, other.instance = "m_0", "n_0"
+    record.calls = [own, *[other] * later]
+
+    assert (own if is_found else None) is SampledCalls(record)._background("m_0", 1)
 
 
 @pytest.mark.parametrize("depth", [200, 201])
