@@ -134,9 +134,9 @@ class Served(abc.ABC):
         response.missed = True
         return response
 
+    @abc.abstractmethod
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether the scheduler rejected the request, so that nothing is cached."""
-        return False
+        """Whether the request was not executed, so that nothing is cached."""
 
     @abc.abstractmethod
     def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
