@@ -136,7 +136,7 @@ class Served(abc.ABC):
 
     @abc.abstractmethod
     def was_rejected(self, inflight: Inflight) -> bool:
-        """Whether the request was not executed, so that nothing is cached."""
+        """Whether it was not executed, or its ensemble failed: nothing is cached."""
 
     @abc.abstractmethod
     def stream(self, inflight: StreamInflight, blocks_execute: bool) -> None:
