@@ -139,11 +139,8 @@ def note_of_argv(source: str) -> str:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return ""
-    lines = [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.expr | ast.stmt) and _reads_argv(node)
-    ]
+    found: Iterator[Any] = filter(_reads_argv, ast.walk(tree))
+    lines = [node.lineno for node in found]
     if not lines:
         return ""
     return (
