@@ -292,16 +292,16 @@ def test_a_request_that_cannot_be_made_ends_it(server):
         ({"concurrency": []}, "concurrency=[]", "numbers of clients"),
         ({"concurrency": [0]}, "concurrency=0", "1 to 1,024"),
         ({"concurrency": [1025]}, "concurrency=1025", "1 to 1,024"),
-        ({"duration_s": 0}, "duration_s=0", "more than 0 and at most 86400"),
+        ({"duration_s": 0}, "duration_s=0", "more than 0 and at most 86,400"),
         (
             {"duration_s": float("inf")},
             "duration_s=inf",
-            "more than 0 and at most 86400",
+            "more than 0 and at most 86,400",
         ),
         (
             {"duration_s": float("nan")},
             "duration_s=nan",
-            "more than 0 and at most 86400",
+            "more than 0 and at most 86,400",
         ),
         ({"requests": 0}, "requests=0", "1 to 1,000,000"),
         (

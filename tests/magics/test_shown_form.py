@@ -47,7 +47,7 @@ def shown(monkeypatch):
 def in_place(monkeypatch, *, page, models):
     """Say whether a page runs the cell, and whether it shows widgets of its own."""
     monkeypatch.setattr(display, "has_page", lambda shell: page)
-    monkeypatch.setattr(display, "has_no_models", lambda: not models)
+    monkeypatch.setattr(display, "needs_displayed_widgets", lambda: not models)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from blsnb.benchmark.level import Load
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration
 from blsnb.planning.fitting import Loop, reproduction
 from blsnb.planning.plans.check import check
@@ -255,7 +256,7 @@ def checked(monkeypatch, factor: float):
         "blsnb.planning.plans.check.metered",
         lambda measure: (measure(), Costs(((1e5 * factor,),))),
     )
-    return check(known, Answering(), 0.2, 1)
+    return check(known, Answering(), Load(0.2, 1000), 1)
 
 
 def test_a_check_says_that_the_processors_have_another_speed(monkeypatch):

@@ -167,8 +167,7 @@ def test_values_of_a_type_that_triton_lacks_are_not_converted(value, dtype):
         (
             (None,),
             BYTES,
-            " is BYTES, and tuple '(None,)' does not convert to it: None is not a "
-            "string",
+            " is BYTES, and tuple '(None,)' does not convert to it: an element is None",
         ),
         (
             "a\ud800",
