@@ -43,6 +43,19 @@ def test_a_file_is_listed(blsnb):
     assert ["dec", "ens", "fail"] == [row.split()[1] for row in rows[:3]]
 
 
+def test_of_a_long_file_the_newest_requests_are_listed(blsnb, tmp_path):
+    """The number of the others is the last line."""
+    path = tmp_path / "long.jsonl"
+    lines = [message(*request(number)) for number in range(1, 102)]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    ended = blsnb("watch", path)
+
+    _, _, _, *rows, last = ended.stdout.splitlines()
+    assert (100, "… 1 more") == (len(rows), last)
+    path.write_bytes(b"\n".join(lines[:100]) + b"\n")
+    assert "more" not in blsnb("watch", path).stdout
+
+
 def test_damaged_lines_of_a_file_are_counted(blsnb, tmp_path):
     """Half a request looks like a whole one without them."""
     path = tmp_path / "cut.jsonl"

@@ -502,6 +502,24 @@ def test_what_is_not_simulated_is_refused(server, target, more, what):
         server.plan("double", X, **load, **whole)
 
 
+def test_what_only_later_requests_reach_is_refused_as_well(server):
+    """A model need not call the same ones each time."""
+    source = cell(
+        """
+        self.count = getattr(self, "count", 0) + 1
+        if self.count > 5:
+            ask("cached", request).exec()
+        return [reply(x_of(request))]
+        """
+    )
+    cached = f"{CONFIG} response_cache {{ enable: true }}"
+    server.define("cached", DOUBLE, config=cached)
+    server.define("caller", source, config=CONFIG)
+
+    with pytest.raises(BlsnbError, match="model 'cached': a plan does not simulate"):
+        server.plan("caller", X, rate=20, p99_ms=1e4, duration_s=0.1)
+
+
 @pytest.mark.parametrize("name", ["stream", "caller"])
 def test_a_decoupled_model_on_a_real_server_is_refused(server, name):
     """Whether clients or other models call it."""

@@ -9,7 +9,14 @@ from views.samples import recorded, tensor
 
 from blsnb.errors import TraceError
 from blsnb.results.traced import take_trace
-from blsnb.trace.dropped import PIN, find_call, missing_call, missing_values, notices
+from blsnb.trace.dropped import (
+    PIN,
+    find_call,
+    missing_call,
+    missing_values,
+    notices,
+    was_dropped,
+)
 from blsnb.trace.events import ModelInfo
 from blsnb.trace.facts import Drop, RecordingFacts
 from blsnb.trace.folding import FoldedCalls
@@ -36,6 +43,17 @@ def test_a_call_keeps_its_id_and_its_values_when_others_are_dropped(trimmed):
     assert found == [span.id for span in trimmed.spans[1:]]
     assert [span.id for span in trimmed.spans] == [
         find_call(trimmed, span.id).id for span in trimmed.spans
+    ]
+
+
+def test_a_call_was_dropped_if_it_was_one_of_those(trimmed):
+    """The first call has the id 0; a later one is not there yet."""
+    without_root = replace(trimmed, spans=trimmed.spans[1:])
+    (drop,) = trimmed.drops
+
+    dropped = [-1, 0, drop.last, drop.last + 1]
+    assert [False, True, True, False] == [
+        was_dropped(without_root, call) for call in dropped
     ]
 
 

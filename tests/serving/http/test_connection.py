@@ -246,6 +246,7 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_sent(http_served: Any) 
         found = b"".join(iter(lambda: client.recv(1 << 16), b""))
 
     assert found.startswith(b"HTTP/1.1 400 Bad Request")
+    assert b"\r\nConnection: close\r\n" in found
     assert b'{"error":"the body has 2147483648 bytes, more than 2147483647"}' in found
 
 
