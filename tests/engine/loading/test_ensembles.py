@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import stage
 from cells import DOUBLE, FINAL, TRIPLE, cell, touch
+from google.protobuf.json_format import MessageToJson
 
 from blsnb import InferenceError, ModelLoadError, Run, Server, WouldHang
 from blsnb.model.config import parse_pbtxt
@@ -355,3 +356,15 @@ def test_the_temporary_folder_of_an_ensemble_stays_until_it_is_unloaded(
     server.unload("given")
 
     assert [] == list(tmp_path.glob("folder*"))
+
+
+def test_a_load_keeps_other_loads_from_the_models_of_its_ensemble(models):
+    """They are those of its configuration, or of the one that replaces it."""
+    models.define("chain", None, config=CHAIN)
+    sources = parts_of(models).control.sources
+
+    assert ["double", "triple"] == sorted(sources.steps("chain"))
+    other = MessageToJson(parse_pbtxt(ensemble(step("triple", "EX", "EY"))).message)
+    assert ["triple"] == sources.steps("chain", other)
+    for name, config in (("double", None), ("nobody", None), ("chain", "{")):
+        assert [] == sources.steps(name, config)
