@@ -195,6 +195,25 @@ def test_names_are_corrected_inside_maps() -> None:
             "(max_batch_size): invalid value 1.5 for type TYPE_INT32",
         ),
         (
+            '{"input": [{"dims": [1.5]}]}',
+            "(input[0].dims[0]): invalid value 1.5 for type TYPE_INT64",
+        ),
+        (
+            '{"dynamic_batching": {"max_queue_delay_microseconds": 1.5}}',
+            "(dynamic_batching.max_queue_delay_microseconds): invalid value 1.5 for "
+            "type TYPE_UINT64",
+        ),
+        (
+            '{"sequence_batching": {"oldest": {"max_candidate_sequences": 1.5}}}',
+            "(sequence_batching.oldest.max_candidate_sequences): invalid value 1.5 "
+            "for type TYPE_INT32",
+        ),
+        (
+            '{"instance_group": [{"rate_limiter": {"priority": "x"}}]}',
+            '(instance_group[0].rate_limiter.priority): invalid value "x" for type '
+            "TYPE_UINT32",
+        ),
+        (
             '{"input": [{"data_type": "TYPE_FLOAT"}]}',
             '(input[0].data_type): invalid value "TYPE_FLOAT" '
             "for type type.googleapis.com/inference.DataType",
