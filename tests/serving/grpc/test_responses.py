@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import grpc
 import pytest
 from tritonclient.grpc import service_pb2 as wire
@@ -21,9 +23,9 @@ Y = WireTensor("Y", "INT8", (2, 1), b"ab")
 FINAL = "triton_final_response"
 
 
-def response(**fields: object) -> WireResponse:
+def response(**fields: Any) -> WireResponse:
     """Return a response of version 3 of a model."""
-    return WireResponse("m", "3", "q", **fields)  # type: ignore[arg-type]
+    return WireResponse("m", "3", "q", **fields)
 
 
 def test_a_response_has_typed_parameters_and_raw_outputs() -> None:

@@ -34,4 +34,4 @@ def test_it_says_that_the_run_was_still_executing():
         running_page.mimebundle(invoice_run())
     header = hosted.call_args.args[2]
     assert running_page.NOTE in header["notes"]["0"]
-    assert True is header["run"]["saved"]
+    assert header["run"]["saved"]
