@@ -39,11 +39,10 @@ class Layout:
 
 def lay_out(graph: CallGraph, width: float) -> Layout:
     """Place the boxes in ranks; a rank wider than the picture zig-zags."""
-    upward = frozenset(_upward(graph))
-    down = [e for e in graph.edges if (e.source, e.target) not in upward]
+    upward, down, ranks = _ranked(graph)
     places: dict[int, BoxPosition] = {}
     y = 0.0
-    for rank in _ranks(graph.boxes, down):
+    for rank in ranks:
         desired = {box.model: _desired(box, down, places, width) for box in rank}
         ordered = sorted(rank, key=lambda box: (desired[box.model], box.first))
         y = _place_rank(ordered, desired, places, y, width)
@@ -52,9 +51,7 @@ def lay_out(graph: CallGraph, width: float) -> Layout:
 
 def natural_width(graph: CallGraph) -> float:
     """Return the width in which each rank is one line."""
-    upward = set(_upward(graph))
-    down = [e for e in graph.edges if (e.source, e.target) not in upward]
-    widest = max(map(len, _ranks(graph.boxes, down)), default=1)
+    widest = max(map(len, _ranked(graph)[2]), default=1)
     return 2 * _MARGIN + BOX_WIDTH + (widest - 1) * (BOX_WIDTH + _GAP)
 
 
@@ -80,6 +77,15 @@ def side_by_side(graphs: Sequence[CallGraph], width: float) -> Layout:
         upward |= part.upward
         left, height = left + own, max(height, top + part.height)
     return Layout(places, height, upward)
+
+
+def _ranked(
+    graph: CallGraph,
+) -> tuple[frozenset[tuple[int, int]], list[Edge], list[list[Box]]]:
+    """Return the edges that point upward, those that point down, and the ranks."""
+    upward = frozenset(_upward(graph))
+    down = [e for e in graph.edges if (e.source, e.target) not in upward]
+    return upward, down, _ranks(graph.boxes, down)
 
 
 def _upward(graph: CallGraph) -> Iterable[tuple[int, int]]:
