@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import stage
 from cells import CONFIG, DOUBLE, TRIPLE, calling, cell
+from spans import JSON, assemble, message, span
 from whole_text import whole
 
 from blsnb import InferenceError, Run, Server, load_run
 from blsnb.errors import InputError, ServerClosedError, TraceError
+from blsnb.otlp.decoding import decode
 from blsnb.parts.server_parts import parts_of
 from blsnb.results.loaded_run import load_trace
+from blsnb.results.run import ImportedRun
 from blsnb.tensors.difference import ValueChange
 
 X = {"X": np.array([1, 2], np.float32)}
@@ -426,6 +429,15 @@ def test_a_call_of_a_servers_trace_file_is_replayed(run, server, tmp_path):
     [imported] = load_trace(path)
 
     assert [2, 4] == imported.replay(1, server=server).this["Y"].tolist()
+
+
+def test_a_span_of_another_program_is_no_request(server):
+    """It came from a Collector, between a client and its model."""
+    [trace] = assemble(decode(message(span(1, 1, name="client")), JSON).spans)
+
+    text = "call 0 (client) is a span opened by model code, not a request"
+    with pytest.raises(TraceError, match=whole(text)):
+        ImportedRun(trace).replay(0, server=server)
 
 
 def test_a_deadline_ends_a_replay(server):

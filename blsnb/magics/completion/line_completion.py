@@ -135,8 +135,8 @@ def _candidates(
 
 
 def _subcommand(before: list[str], fragment: str) -> Iterable[str]:
-    if before[:1] in ([], ["help"]):
-        return SUBCOMMANDS if len(before) < 2 else ()
+    if before in ([], ["help"]):
+        return SUBCOMMANDS
     name, *rest = before
     subcommand = SUBCOMMANDS.get(name)
     parser = subcommand.flags() if subcommand and subcommand.flags else None
