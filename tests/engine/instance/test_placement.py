@@ -117,6 +117,17 @@ class TestOutputs:
         assert place == stage.seen[-1]
         assert (X * 2).tolist() == run["Y"].tolist()
 
+    def test_outputs_stay_on_the_host_after_a_change_to_numpy(self, device):
+        """A preference for a GPU means nothing there."""
+        device.use_runtime("numpy")
+        stage.values["xp"] = np
+        device.define("callee", HOST_DOUBLE, config=CONFIG)
+        device.define("m", asking("callee", TO_GPU), config=CONFIG)
+        run = device.infer("m", {"X": X})
+
+        assert HOST == stage.seen[-1]
+        assert [[], []] == [copies(run), copies(run, 1)]
+
     def test_a_client_receives_outputs_on_the_host(self, device):
         """The copy belongs to the call's compute time."""
         device.define("m", DOUBLE, config=ON_GPU)
