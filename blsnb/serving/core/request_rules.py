@@ -70,7 +70,7 @@ class RequestRules(NamedTuple):
             return
         dtype = BY_DATATYPE.get(datatype)
         size = 1 if datatype == "BYTES" else (dtype.byte_size if dtype else 0)
-        if size > 1 and count > _INT64_MAX // size:
+        if size and count > _INT64_MAX // size:
             raise RequestError(
                 f"byte size overflow for input '{name}': element count ({count}) * "
                 f"data type size ({size}) exceeds maximum allowed size ({_INT64_MAX})"
