@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -46,6 +47,8 @@ _TABLES = {
 
 They are imported when a value is displayed, which is all that they need.
 """
+_Printers = dict[str, Callable[..., Any]]
+"""Displays by the name of a type."""
 _EMPTY = {"text/html": "", "text/plain": ""}
 
 
@@ -55,8 +58,6 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
     Types are registered by name, so that their modules are imported only when a value
     is displayed.
     """
-    formatter = shell.display_formatter.mimebundle_formatter
-    in_place = shell.display_formatter.ipython_display_formatter
 
     def run_in_place(run: Run) -> None:
         """Display a run as a bundle, unless it is already displayed."""
@@ -83,30 +84,36 @@ def register(shell: Any, runs: RunDisplay) -> Callable[[], None]:
             _connect(parity.comparison, runs)
         return verify.bundle(parity, embed_previews=options.embed_previews)
 
-    printers: dict[str, Callable[..., dict[str, Any]]] = {
+    bundles: _Printers = {
         **{name: _deferred(function) for name, function in _TABLES.items()},
         "blsnb.parity.parity.Parity": parity_bundle,
         "blsnb.results.comparison.Comparison": comparison_bundle,
         "blsnb.results.run.Run": run_bundle,
         "blsnb.views.live.trace_view.TraceView": _view_bundle,
     }
-    before = {
-        name: formatter.for_type_by_name(*name.rsplit(".", 1), printer)
-        for name, printer in printers.items()
+    in_place: _Printers = {
+        "blsnb.results.run.Run": run_in_place,
+        "blsnb.form.form.Form": _show_form,
+        "blsnb.watch.watch.Watch": _show_watch,
     }
+    undo = contextlib.ExitStack()
+    formatters = shell.display_formatter
+    undo.callback(_registered(formatters.mimebundle_formatter, bundles))
+    undo.callback(_registered(formatters.ipython_display_formatter, in_place))
+    return undo.close
 
-    in_place.for_type_by_name("blsnb.results.run", "Run", run_in_place)
-    in_place.for_type_by_name("blsnb.form.form", "Form", _show_form)
-    in_place.for_type_by_name("blsnb.watch.watch", "Watch", _show_watch)
+
+def _registered(formatter: Any, printers: _Printers) -> Callable[[], None]:
+    """Register displays; return a function that restores those of the user."""
+    earlier = {name: formatter.for_type(name, ours) for name, ours in printers.items()}
 
     def unregister() -> None:
-        in_place.pop("blsnb.results.run.Run", None)
-        in_place.pop("blsnb.form.form.Form", None)
-        in_place.pop("blsnb.watch.watch.Watch", None)
-        for name, earlier in before.items():
-            formatter.pop(name, None)
-            if earlier is not None:
-                formatter.for_type_by_name(*name.rsplit(".", 1), earlier)
+        for name, ours in printers.items():
+            # IPython may have one by name and one by type.
+            found = formatter.pop(name, None), formatter.pop(name, None)
+            theirs = [each for each in found if each not in (None, ours)]
+            restored = theirs[-1] if theirs else earlier[name]
+            formatter.for_type(name, restored)
 
     return unregister
 

@@ -11,13 +11,17 @@ from blsnb.errors import BlsnbError
 from blsnb.evaluation.progress import displays
 from blsnb.magics import default_server as default
 from blsnb.magics import extension, frontend
+from blsnb.results.run import Run
 
 from .models import DOUBLE, FLOW, infer
 
 
 def touched(shell):
     """Return all state that the extension changes, as comparable values."""
-    formatter = shell.display_formatter.mimebundle_formatter
+    formatters = (
+        shell.display_formatter.mimebundle_formatter,
+        shell.display_formatter.ipython_display_formatter,
+    )
     return (
         {kind: dict(table) for kind, table in shell.magics_manager.magics.items()},
         dict(shell.magics_manager.registry),
@@ -25,8 +29,8 @@ def touched(shell):
         list(shell.Completer.custom_matchers),
         list(shell.input_transformers_cleanup),
         {name: list(found) for name, found in shell.events.callbacks.items()},
-        dict(formatter.type_printers),
-        dict(formatter.deferred_printers),
+        [dict(formatter.type_printers) for formatter in formatters],
+        [dict(formatter.deferred_printers) for formatter in formatters],
         list(logging.getLogger("blsnb.model").handlers),
         "_render_traceback_" in vars(BlsnbError),
         dict(default._default.observers),
@@ -69,28 +73,41 @@ def test_loading_twice_is_loading_once(shell):
     assert before == touched(shell)
 
 
-def test_earlier_registrations_are_restored(shell):
-    """Magics and displays of the same name or type are restored."""
-    from blsnb.results.run import Run
-
-    formatter = shell.display_formatter.mimebundle_formatter
-    theirs, magic = {}, lambda line: "theirs"
-    formatter.for_type(Run, lambda run: theirs)
-    shell.register_magic_function(magic, magic_name="triton")
+def test_earlier_magics_are_restored(shell):
+    """A magic of the same name is that of the user again."""
+    shell.register_magic_function(print, magic_name="triton")
     extension.load_ipython_extension(shell)
     extension.unload_ipython_extension(shell)
 
-    assert theirs is formatter.pop(Run)(None)
-    assert magic is shell.magics_manager.magics["line"].pop("triton")
+    assert print is shell.magics_manager.magics["line"].pop("triton")
 
 
-def test_later_registrations_are_kept(shell):
-    """Only blsnb's own registrations are removed."""
+def test_later_magics_are_kept(shell):
+    """Only blsnb's own magics are removed."""
     extension.load_ipython_extension(shell)
     magic = shell.magics_manager.magics["line"]["triton"] = lambda line: "theirs"
     extension.unload_ipython_extension(shell)
 
     assert magic is shell.magics_manager.magics["line"].pop("triton")
+
+
+@pytest.mark.parametrize("kind", ["mimebundle_formatter", "ipython_display_formatter"])
+@pytest.mark.parametrize("key", [Run, "blsnb.results.run.Run"], ids=["type", "name"])
+@pytest.mark.parametrize("is_later", [False, True], ids=["earlier", "later"])
+def test_displays_of_the_user_stay(shell, kind, key, is_later):
+    """Unloading removes only blsnb's own displays, and restores those they replaced."""
+    formatter = getattr(shell.display_formatter, kind)
+    before = touched(shell)
+    if is_later:
+        extension.load_ipython_extension(shell)
+        formatter.for_type(key, print)
+    else:
+        formatter.for_type(key, print)
+        extension.load_ipython_extension(shell)
+    extension.unload_ipython_extension(shell)
+
+    assert print is formatter.pop(key)
+    assert before == touched(shell)
 
 
 @pytest.mark.parametrize(
