@@ -12,6 +12,7 @@ from typing import NamedTuple, Unpack
 
 from blsnb.clock.pausing_clock import CLOCK
 from blsnb.engine.request.failure import is_ours
+from blsnb.printable import counted
 from blsnb.trace.events import Call, LogLine
 
 LogPlace = tuple[str, int, Call | None]
@@ -52,6 +53,9 @@ class ModelLog:
         self.lines: deque[ModelLogLine] = deque(maxlen=_KEPT)
         self.count = 0
         """Number of lines written so far."""
+
+    def __repr__(self) -> str:
+        return f"<ModelLog: {counted(len(self.lines), 'line')}>"
 
     def write(
         self,

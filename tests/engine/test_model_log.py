@@ -22,6 +22,14 @@ def a_call(number: int, parent: Call | None) -> Call:
     return call
 
 
+def test_its_text_counts_the_lines():
+    """As `server.log` shows it."""
+    log = ModelLog(0)
+    log.note("m", "INFO", "text")
+
+    assert "<ModelLog: 1 line>" == repr(log)
+
+
 def test_only_the_first_lines_of_a_call_are_kept():
     """The last one says so."""
     call = a_call(0, None)

@@ -14,7 +14,7 @@ _NO_INPUTS = (
 
 
 def input_advice(given: list[str], missing: list[str], known: list[str]) -> str:
-    """Return advice on a wrong number of inputs: a misspelled name, if any."""
+    """Return advice on a wrong number of inputs: what is not an input."""
     if not known:
         return _NO_INPUTS
     unknown = [name for name in given if name not in known]
@@ -22,6 +22,8 @@ def input_advice(given: list[str], missing: list[str], known: list[str]) -> str:
     meant = [
         f"{name!r} is not an input. {similar}" for name, similar in pairs if similar
     ]
+    if unknown and not meant:
+        return f"Its inputs are: {', '.join(known)}."
     return "\n".join(meant)
 
 

@@ -138,7 +138,7 @@ REFUSED = {
         [("A", floats(4)), ("B", floats(1, 2)), ("Q", floats(1))],
         (),
         NEEDS.format(3, "'Q','B','A'", ""),
-        "",
+        "Its inputs are: A, B.",
     ),
     "another number of required inputs": (
         ALL_TYPES,
