@@ -99,7 +99,7 @@ _HOMES = {
 """Names that are imported at their first use, by module."""
 
 
-def __getattr__(name: str) -> Any:
+def _imported(name: str) -> Any:
     """Import a name on first use: importing blsnb stays fast."""
     home = next((each for each in _HOMES if name in _HOMES[each].split()), None)
     if home is None:
@@ -123,6 +123,10 @@ def __getattr__(name: str) -> Any:
     globals()[name] = value
     return value
 
+
+if not TYPE_CHECKING:
+    # Checkers would take any misspelled name for one of these.
+    __getattr__ = _imported
 
 finder.install()
 

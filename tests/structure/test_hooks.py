@@ -12,6 +12,7 @@ CHECKOUT = Path(__file__).parents[2]
 READ = [
     ("types", "blsnb/errors.py"),
     ("types", "stubs/triton_python_backend_utils-stubs/__init__.pyi"),
+    ("types", "tests/public_types.py"),
     ("types", "pyproject.toml"),
     ("rooms", "blsnb/errors.py"),
     ("rooms", "benchmarks/structure/limits.toml"),
