@@ -30,6 +30,8 @@ PAUSES = {
 }
 """Files that may pause, and why there is no condition to wait for."""
 
+SENTENCE = re.compile(r"(?!.*(?:\n\n|\.\s+[A-Z])).+\.", re.DOTALL)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def parsed_once() -> Iterator[None]:
@@ -60,13 +62,29 @@ def all_tests() -> list[tuple[Path, sources.Function]]:
     ]
 
 
-def test_every_test_has_a_docstring():
-    """The docstring is the specification."""
+def test_every_test_has_a_docstring_of_one_sentence():
+    """It is the specification; reasons are comments."""
     assert [] == [
         f"{path}: {test.name}"
         for path, test in some(all_tests())
-        if not ast.get_docstring(test)
+        if not SENTENCE.fullmatch(ast.get_docstring(test) or "")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("It waits.", True),
+        ("It waits: for\n1.5 seconds.", True),
+        ("It waits", False),
+        ("It waits. The client does not.", False),
+        ("It waits.\n\nFor a second.", False),
+        ("", False),
+    ],
+)
+def test_a_second_sentence_is_found(text, is_one):
+    """Also in a paragraph of its own; a number has no end of a sentence."""
+    assert is_one == bool(SENTENCE.fullmatch(text))
 
 
 def test_docstrings_and_comments_have_no_obscure_phrase():

@@ -99,10 +99,8 @@ def test_a_held_key_ends_at_tensors_and_the_next_cell_starts_at_once(request, ho
 
 
 def test_a_held_key_ends_at_tensors_or_at_the_reason_for_a_dropped_call(lab):
-    """A later run takes the room of this one.
-
-    The kernel computes next to nothing before it starts the next cell.
-    """
+    """A later run takes the room of this one."""
+    # The kernel computes next to nothing before it starts the next cell.
     lab.write("dropping.ipynb", START + KEEP_FEW, DOUBLE, LOOP, SHORT, NEXT, SHORT)
     lab.open("dropping.ipynb")
     for cell in range(RUN + 1):

@@ -39,9 +39,8 @@ def show(page, tmp_path):
 
 
 def test_documents_of_two_versions_are_each_shown_by_their_own(show):
-    """An output of an older release stays as it is, and does not interfere.
-
-    Also where both are of the same run.
+    """An output of an older release stays as it is and does not interfere; so does one
+    of the same run.
     """
     old = html_with(OLD, RUN)
     page = show(old + document.html(RUN) + document.html(samples.edited_run()) + old)

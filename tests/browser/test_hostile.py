@@ -178,10 +178,8 @@ def broken(text, rng):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_many_hostile_pages(browser, tmp_path, scripts, figures):
-    """130 pages of mangled texts each way: nothing runs, nothing is fetched.
-
-    With scripts each page loads one blob, the code of its view.
-    """
+    """130 pages of mangled texts each way: nothing runs, nothing is fetched."""
+    # With scripts each page loads one blob, the code of its view.
     rng = random.Random(130)
     context = browser.new_context(java_script_enabled=scripts)
     page = context.new_page()

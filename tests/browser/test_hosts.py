@@ -75,10 +75,8 @@ def test_the_theme_is_colab_s(page):
 
 
 def test_where_scripts_are_copied_a_document_takes_its_live_view_s_place_at_once(page):
-    """Of two outputs in VS Code each script finds its own, before anything is unpacked.
-
-    The copy runs at the output's end, where no host stands before it.
-    """
+    """The script of each of two outputs finds its own before it unpacks anything."""
+    # The copy runs at the output's end, where no host stands before it.
     host = hosts.vscode("vscode-light")
     frame = hosts.show(page, host, "<p>another output</p>", DOCUMENT)
     expect(frame.locator(".blsnb-view")).to_have_count(1)

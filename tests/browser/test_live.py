@@ -110,10 +110,7 @@ def view(running):
 
 
 def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
-    """Rows grow; at the end the document that stays has all of them.
-
-    It has the selection of the widget.
-    """
+    """Rows grow; the document that stays has all of them, and the selection."""
     expect(view.element).to_contain_text("running")
     expect(view.element).to_contain_text(SECONDS)
     view.row("step").click()
@@ -128,11 +125,8 @@ def test_it_is_shown_while_it_executes_and_then_as_a_document(view, end):
 
 
 def test_neither_renewals_nor_the_swap_are_seen(view, end, page):
-    """Each frame has one view, and the content below it does not move.
-
-    The stored document is replaced while the run continues: focus and the position
-    of the rows stay.
-    """
+    """Each frame has one view, nothing below it moves, and focus and position stay."""
+    # The stored document is replaced while the run continues.
     view.row("step").click()
     view.tree.press("ArrowRight")
     page.wait_for_function(GROWN, arg=view.element.element_handle())
@@ -183,9 +177,8 @@ def test_what_was_set_by_hand_is_handed_over(view, end):
 
 
 def test_the_document_queries_the_kernel_as_long_as_it_lives(running, view, end):
-    """The kernel answers slices that it does not contain, else it shows the reason.
-
-    A reloaded page queries it as before.
+    """The kernel answers slices that it does not contain, also in a reloaded page, or
+    it shows the reason.
     """
     lab, _ = running
     end()
@@ -216,10 +209,8 @@ def saved(running, view):
 
 
 def test_saved_while_it_executes_it_is_the_run_so_far(running, saved):
-    """A later reader sees that it is not the whole run, and can explore it.
-
-    A page that does not trust the notebook has the picture, and says the same.
-    After a restart of the kernel the view says so.
+    """A reader sees that the run was not complete, and can explore it, or has its
+    picture if the page does not trust the notebook.
     """
     lab, _ = running
     shown = View(lab.cell(CELL))

@@ -53,9 +53,8 @@ def test_run_all_shows_runs_that_can_be_explored(tutorial):
 
 
 def test_the_temple_shows_that_no_face_came_so_far(module_lab, saved):
-    """A model that was not called has no box.
-
-    And where nothing came out, what went in is open in the inspector.
+    """A model that was not called has no box; the inspector shows what went in where
+    nothing came out.
     """
     lab = module_lab
     lab.put("temple.ipynb", saved)

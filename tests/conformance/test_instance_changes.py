@@ -119,9 +119,8 @@ CASES = [
 @pytest.mark.parametrize("steps", CASES)
 @rows("r1.4/reload-while-serving")
 def test_instances_come_and_go(agree, folders, steps):
-    """Instances are created under their own names; the others keep their state.
-
-    Later instances receive the configuration of the first ones.
+    """Instances are created under their own names and with the configuration of the
+    first ones; the others keep their state.
     """
 
     def case(target):

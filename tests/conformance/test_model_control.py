@@ -69,9 +69,8 @@ REFUSED = {
     "12/is_model_ready-model_name-model_version",
 )
 def test_the_server_refuses(agree):
-    """Each is an error that names the instance and the reason.
-
-    Of a load that failed it has the whole text, with the model's own frames.
+    """Each is an error that names the instance and the reason: of a failed load the
+    whole text, with the model's own frames.
     """
     codes = {
         name: f"{SETUP}trial(lambda: {action})" for name, action in REFUSED.items()

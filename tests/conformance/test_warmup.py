@@ -239,10 +239,8 @@ FAILS = {
 @rows("r4.7/errors-stage-c-invalid-argument-model")
 @pytest.mark.timeout(180)  # Fifteen real servers, some of which die and are replaced.
 def test_an_error_in_a_warm_up_fails_the_load(agree, folder):
-    """All errors of the round are reported; there is no further round.
-
-    The real server may end in some of these cases; they are then repeated.
-    """
+    """All errors of the round are reported; there is no further round."""
+    # The real server may end in some of these cases; they are then repeated.
     agree(lambda target: loaded(target, folder(), FAILS, apart=True))
 
 

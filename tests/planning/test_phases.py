@@ -181,10 +181,8 @@ def test_a_calibration_says_what_was_measured_again():
 
 
 def test_a_model_computes_as_long_as_on_the_plain_server():
-    """How that depends on the batch size was traced; a request costs the server, too.
-
-    A model that the plain server has not executed computes for no time.
-    """
+    """How that depends on the batch size is traced; a request costs the server, too."""
+    # A model that the plain server has not executed computes for no time.
     traced = TracedModels({}, {"m": Computing(1e6, 1e6), "n": Computing(1e6)}, 0)
     spent = ProcessorTimes(0, {"m": 60_000_000, "n": 0})
     counted = {"m": {1: Executed(10, 1), 2: Executed(10, 1)}, "n": {}}

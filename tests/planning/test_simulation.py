@@ -310,10 +310,8 @@ def test_observed_overheads_do_not_change_which_executions_are_drawn():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_clients_of_a_closed_loop_do_not_run_in_lockstep(seed):
-    """Those that miss a batch wait for its end, and their batch starts then.
-
-    Clients that began together would stay together: a batch of four each 5 ms.
-    """
+    """Those that miss a batch wait for its end, and their batch starts then."""
+    # Clients that began together would stay together: a batch of four each 5 ms.
     more = "max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 2000 }"
     simulation = Simulation({"m": model("m", waits(5), more=more)}, 8)
 

@@ -221,10 +221,8 @@ def test_the_frontend_adds_to_the_latency_and_holds_no_instance():
 
 
 def test_the_frontend_needs_a_processor():
-    """At most 2,000 requests of a millisecond pass two processors in a second.
-
-    A few less do, as a processor without work takes what waits for another at a tick.
-    """
+    """At most 2,000 requests of a millisecond pass two processors in a second."""
+    # A few less do, as a processor without work takes what waits for another at a tick.
     free = CalibratedModel(config("m", 8), {1: [computes(0.001)]})
     found = Calibration("m", TRITON, {"m": free}, 2.0, frontend=Frontend(MS, 0))
     rate = closed_loop(found.simulation(), "m", 8, 1_000).rate

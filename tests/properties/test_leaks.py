@@ -87,10 +87,8 @@ def test_only_the_latest_cells_are_remembered_as_origins():
 @pytest.mark.timeout(1800)
 @measured
 def test_ten_thousand_models_come_and_go_without_a_trace(figures):
-    """No thread, module, line or import hook more than after a thousand, 5 MiB at most.
-
-    Some fail to load, some fail to execute, some have threads of their own.
-    """
+    """No more threads, modules, lines or hooks than after a thousand; at most 5 MiB."""
+    # Some fail to load, some fail to execute, some have threads of their own.
     found = hunt("cycles", CYCLES)
     settled, end = found["settled"], found["end"]
     grown = end.pop("rss") - settled.pop("rss")
@@ -105,10 +103,8 @@ def test_ten_thousand_models_come_and_go_without_a_trace(figures):
 @measured
 @pytest.mark.parametrize("per_run", [1000, CALLS], ids=["many runs", "one run"])
 def test_a_million_calls_take_no_more_memory_than_ten_thousand(per_run, figures):
-    """A byte for each further call at most, with every call traced.
-
-    Of many runs fifty are kept: their memory grows until there are as many.
-    """
+    """A byte for each further call at most, with every call traced."""
+    # Of many runs fifty are kept: their memory grows until there are as many.
     samples = dict(hunt("calls", CALLS, per_run)["samples"])
     settled = 10_000 if per_run == CALLS else 60_000
 

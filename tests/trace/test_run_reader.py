@@ -593,10 +593,8 @@ INVALID_CHUNKS: list[Any] = [
 
 
 def test_the_reasons_of_refusals_are_the_reviewed_ones(refused):
-    """Callers have lower ids, fields have types and ranges; a type has its own rules.
-
-    ``BLSNB_WRITE_GOLDEN=1`` writes the file anew.
-    """
+    """Callers have lower ids, fields have types and ranges, types have their rules."""
+    # ``BLSNB_WRITE_GOLDEN=1`` writes the file anew.
     lines = [
         f"CALL {column}={values!r}: "
         + refused(*MINIMAL[:2], ("CALL", {**TWO_CALLS, column: values}), ("DONE", DONE))

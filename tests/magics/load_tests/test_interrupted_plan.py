@@ -87,9 +87,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Kernel, P
 @pytest.mark.parametrize("presses", [1, 2, 4])
 @pytest.mark.parametrize("stage", STAGES)
 def test_ctrl_c_ends_a_plan(kernel, stage, presses):
-    """The cell ends in an interrupt; nothing of the plan runs on or is left behind.
-
-    Further interrupts do not end the cleanup after the first one.
+    """The cell ends in an interrupt; nothing of the plan is left behind, also after
+    further interrupts.
     """
     notebook, executed = kernel
     cell, executions = STAGES[stage]

@@ -39,11 +39,10 @@ PLACES = json.loads(Path(__file__).with_name("config_places.json").read_text())
 
 @pytest.mark.parametrize(("text", "message", "field"), PLACES)
 def test_a_place_is_found_in_an_unfinished_text(text, message, field):
-    """The message around it, and the field whose value is begun.
-
-    Comments, texts and unknown messages have no place. The editor of the panel reads
-    the same file.
+    """It is the message around it and the field whose value is begun; comments, texts
+    and unknown messages have none.
     """
+    # The editor of the panel reads the same file.
     place = place_at_end(text)
     found = ("", "") if place is None else _names(place)
 

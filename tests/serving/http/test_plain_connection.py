@@ -120,10 +120,8 @@ def test_a_fault_ends_the_connection(
     caplog: pytest.LogCaptureFixture,
     shared: bool,
 ) -> None:
-    """Its client gets the end at once, no request counts as running, and it is logged.
-
-    The thread may be one that serves other connections, too.
-    """
+    """Its client gets the end at once, no request counts as running, it is logged."""
+    # The thread may be one that serves other connections, too.
 
     def failing(response: object) -> bytes:
         raise MemoryError

@@ -263,10 +263,8 @@ def _recorded() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("case", _recorded())
 def test_a_real_server_grouped_the_same(case):
-    """With nothing but preferred sizes and delays, where what it does is certain.
-
-    An execution there takes a few milliseconds more than the model sleeps.
-    """
+    """With nothing but preferred sizes and delays, where what it does is certain."""
+    # An execution there takes a few milliseconds more than the model sleeps.
     config = model(
         case["dynamic_batching"],
         dims=case["dims"],
