@@ -11,7 +11,7 @@ from typing import Protocol
 from blsnb.benchmark.client import Sender
 from blsnb.errors import BlsnbError
 from blsnb.parts.requests import ClientRequest
-from blsnb.parts.server_parts import HasParts, ServerParts
+from blsnb.parts.server_parts import HasParts, ServerParts, parts_of
 from blsnb.planning.calibrate import calibrate, client_of
 from blsnb.planning.calibration import HERE, Calibration
 from blsnb.planning.simulation.loads import Mix
@@ -84,7 +84,7 @@ class OwnWorld:
                     )
                 (repository / model / CONFIG_FILE).write_text(text)
             with self._open_server(repository) as server:
-                parts = server._parts
+                parts = parts_of(server)
                 yield client_of(
                     parts,
                     self._request,
