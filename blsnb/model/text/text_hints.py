@@ -14,7 +14,7 @@ from blsnb.model.text.schema import schema
 from blsnb.tensors.dtypes import BY_DATA_TYPE, DTYPES
 
 _OTHER_NAMES = {"FLOAT": "TYPE_FP32", "DOUBLE": "TYPE_FP64", "HALF": "TYPE_FP16"} | {
-    name: "TYPE_STRING" for name in ("BYTES", "OBJECT", "STR", "TEXT")
+    name: "TYPE_STRING" for name in ("BYTES", "STR", "TEXT")
 }
 """Type names of other libraries, besides those of NumPy."""
 _ROOT = "inference.ModelConfig"

@@ -79,6 +79,8 @@ def test_a_typical_mistake_has_a_hint(text, expected):
         ("bool", "TYPE_BOOL"),
         ("str", "TYPE_STRING"),
         ("object", "TYPE_STRING"),
+        ("text", "TYPE_STRING"),
+        ("TYPE_BYTES", "TYPE_STRING"),
         ("bf16", "TYPE_BF16"),
         ("complex64", ""),
         (",", ""),
