@@ -13,7 +13,9 @@ from blsnb.planning.simulation.simulation import Simulation
 
 CORES = "cores"
 _IDLE = 0.01
-"""Busy share below which nothing is a bottleneck."""
+"""Busy share below which waiting cannot change a 99th percentile."""
+_BUSY = 0.1
+"""Busy share from which a part of a load that is held is called a bottleneck."""
 _HELD = 0.97
 """Share of the rate that must be answered."""
 _REFUSED = 0.01
@@ -103,10 +105,20 @@ class Judgement(NamedTuple):
         return is_fast and self.refused_share <= _REFUSED
 
     @property
+    def use(self) -> float:
+        """Busy share of the busiest model, resource or the processors."""
+        uses = [each.use for each in self.models.values()]
+        return max([self.cores_use, *uses, *self.resources.values()])
+
+    @property
     def is_idle(self) -> bool:
         """Whether no model, processor or resource is busy for 1 % of the time."""
-        uses = [each.use for each in self.models.values()]
-        return max([self.cores_use, *uses, *self.resources.values()]) < _IDLE
+        return self.use < _IDLE
+
+    @property
+    def has_bottleneck(self) -> bool:
+        """Whether anything is busy for 10 % of the time, or requests are left over."""
+        return self.use >= _BUSY or not self.is_held
 
     @property
     def bottleneck(self) -> str:

@@ -61,6 +61,20 @@ def test_a_load_is_idle_if_nothing_is_busy(fields, is_idle):
 
 
 @pytest.mark.parametrize(
+    ("fields", "has_bottleneck"),
+    [
+        ({"cores_use": 0.1}, True),
+        ({"cores_use": 0.099}, False),
+        ({"cores_use": 0.099, "resources": {"R": 0.1}}, True),
+        ({"cores_use": 0.02, "answered_rate": 50.0}, True),
+    ],
+)
+def test_what_is_hardly_busy_is_no_bottleneck(fields, has_bottleneck):
+    """Unless requests are left over, as where sequences wait for slots."""
+    assert has_bottleneck is judgement(**IDLE | fields).has_bottleneck
+
+
+@pytest.mark.parametrize(
     ("fields", "name"),
     [
         ({}, ""),

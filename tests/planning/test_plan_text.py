@@ -114,9 +114,9 @@ def test_a_plan_for_several_rates_has_the_one_at_which_each_is_slowest():
             "while the instances are busy for 50% of the time.",
         ),
         (
-            {"models": {"m": ModelUse(0.009, 1, 0, 1)}, "cores_use": 0.009},
-            "There is no bottleneck: all instances and processors are idle for more "
-            "than 99% of the time.",
+            {"models": {"m": ModelUse(0.009, 1, 0, 1)}, "cores_use": 0.04},
+            "There is no bottleneck: all instances and processors are idle for at "
+            "least 96% of the time.",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import re
@@ -193,9 +194,10 @@ class TritonMagics(Magics):
         self._owners: dict[str, SubcommandOwner] = {}
 
     def close(self) -> None:
-        """Close monitors, end points and the receiver of spans."""
-        for owner in self._owners.values():
-            owner.close()
+        """Close all monitors, end points and the receiver of spans."""
+        with contextlib.ExitStack() as closing:
+            for owner in self._owners.values():
+                closing.callback(owner.close)
 
     @no_var_expand
     @needs_local_scope

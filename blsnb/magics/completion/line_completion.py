@@ -164,6 +164,8 @@ def _arguments(name: str, before: list[str], fragment: str) -> Iterable[str]:
             return known_models.model_names()
         case "trace", []:
             return [*_runs(), *paths(fragment)]
+        case "watch", []:
+            return paths(fragment)
         case "runtime", []:
             return NAMES
         case _, [] if name in _TAKE_MODEL:

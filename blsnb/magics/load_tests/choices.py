@@ -83,6 +83,8 @@ def numbers(text: str) -> tuple[str, list[int]]:
     model, _, values = text.partition("=")
     found = re.fullmatch(_NUMBER_RANGE, values)
     try:
+        if not model:
+            raise ValueError
         if found is None:
             return model, [int(value) for value in values.split(",")]
         first, last = int(found[1]), int(found[2])

@@ -218,10 +218,10 @@ def _reason(found: Judgement) -> str:
             f"{model.refused_share:.1%} of the requests, while the instances are busy "
             f"for {model.use:.0%} of the time."
         )
-    if found.is_idle:
+    if not found.has_bottleneck:
         return (
-            "There is no bottleneck: all instances and processors are idle for more "
-            "than 99% of the time."
+            "There is no bottleneck: all instances and processors are idle for at "
+            f"least {math.floor(100 - 100 * found.use)}% of the time."
         )
     if name := found.limiting_resource:
         return (

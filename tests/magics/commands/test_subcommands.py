@@ -266,3 +266,23 @@ def test_a_long_log_shows_its_end(double):
 
     assert ["… 10 earlier lines", "I double: 10"] == printed[:2]
     assert 201 == len(printed)
+
+
+def test_each_owner_is_closed_although_others_fail(notebook):
+    """The error of the only one that fails is raised when all are closed."""
+    magics, closed = TritonMagics(notebook), []
+
+    class Owner:
+        def __init__(self, number):
+            self.number = number
+
+        def close(self):
+            closed.append(self.number)
+            if self.number == 1:
+                raise OSError("a port")
+
+    magics._owners = {f"{number}": Owner(number) for number in range(3)}
+    with pytest.raises(OSError, match="a port"):
+        magics.close()
+
+    assert [0, 1, 2] == sorted(closed)

@@ -199,6 +199,7 @@ def here(tmp_path, monkeypatch):
         ("%triton serve --unix-sockets mo", ["models/", "more/"]),
         ("%triton trace mo", ["models/", "more/", "moved.json"]),
         ("%triton trace --output mov", ["moved.json"]),
+        ("%triton watch mov", ["moved.json"]),
         ("%triton verify double --cases mov", ["moved.json"]),
         ("%triton evaluate double rows --resume mov", ["moved.json"]),
         ("%%triton_model m --file mov", ["moved.json"]),

@@ -52,6 +52,8 @@ def test_a_value_is_read(read, text, value):
         (choices.rates, "1:9:0", RATES),
         (choices.counts, "1,x", "is not a list of numbers such as 1,2,4"),
         (choices.numbers, "a", NUMBERS),
+        (choices.numbers, "=1,2", NUMBERS),
+        (choices.numbers, "=1..2", NUMBERS),
         (choices.numbers, "a=4..1", NUMBERS),
         (choices.numbers, "a=1..101", NUMBERS),
         (choices.delays, "a=1h", DELAYS),
