@@ -780,6 +780,7 @@ class Server:
         ValueError
             Not exactly one of these arguments was passed.
         """
+        __tracebackhide__ = True
         return self._parts.stand_ins.load(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
         )

@@ -29,6 +29,7 @@ def netloc_of(address: str) -> str:
     ValueError
         The address has a different form.
     """
+    __tracebackhide__ = True
     parts = urlsplit(address)
     if parts.scheme != "grpc" or not parts.netloc or parts.path.strip("/"):
         raise ValueError(

@@ -20,6 +20,8 @@ from blsnb.printable import printable
 _CONNECT_S = 10.0
 _TIMEOUT_S = 600.0
 """Maximum duration of one request, in seconds; Ctrl-C ends it earlier."""
+_UNREACHED = "UNAVAILABLE"
+_ADVICE = "Start a server there, or load the stand-in with another address."
 
 
 class RemoteStandIn:
@@ -32,6 +34,7 @@ class RemoteStandIn:
     """
 
     def __init__(self, address: str) -> None:
+        __tracebackhide__ = True
         self._target = messages.netloc_of(address)
         self.description = f"remote {address}"
         self.arguments = {"remote": address}
@@ -65,7 +68,7 @@ class RemoteStandIn:
     ) -> RemoteInstance:
         """Return a new instance, with a connection of its own."""
         channel = messages.channel_to(self._target)
-        instance = RemoteInstance(channel, config)
+        instance = RemoteInstance(channel, config, self._address)
         try:
             with self._grpc_errors():
                 ready = instance.is_ready()
@@ -87,16 +90,18 @@ class RemoteStandIn:
             yield
         except grpc.RpcError as error:
             text = f"a request to {self._address} failed: {error.details()}"
-            raise BackendError(text, messages.code_of(error)) from error
+            code = messages.code_of(error)
+            advice = _ADVICE if code == _UNREACHED else ""
+            raise BackendError(text, code, advice) from error
 
 
 class RemoteInstance:
-    """A connection to the server."""
+    """A connection to the server at an address."""
 
-    def __init__(self, channel: Any, config: ModelConfig) -> None:
+    def __init__(self, channel: Any, config: ModelConfig, address: str) -> None:
         self._channel = channel
         self._stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
-        self._name = config.name
+        self._name, self._address = config.name, address
         self._decoupled = config.decoupled
 
     def is_ready(self) -> bool:
@@ -120,7 +125,7 @@ class RemoteInstance:
         try:
             yield messages.response_of(future.result())
         except grpc.RpcError as error:
-            yield _failed(error)
+            yield self._failed(error)
         finally:
             # Has no effect on a request that has ended.
             future.cancel()
@@ -134,7 +139,7 @@ class RemoteInstance:
                 elif not messages.is_empty_final(reply.infer_response):
                     yield messages.response_of(reply.infer_response)
         except grpc.RpcError as error:
-            yield _failed(error)
+            yield self._failed(error)
         finally:
             replies.cancel()
 
@@ -142,8 +147,16 @@ class RemoteInstance:
         """Close the connection."""
         self._channel.close()
 
+    def _failed(self, error: Any) -> ResponseMessage:
+        """Return the remote error; if the server is gone, with address and advice."""
+        text, code = error.details() or "", messages.code_of(error)
+        if code == _UNREACHED and not self._is_live():
+            model = f"model '{self._name}' at {self._address}"
+            text = f"{model} does not respond: {text}. {_ADVICE}"
+        return ResponseMessage(error=text, code=code, cause=error)
 
-def _failed(error: Any) -> ResponseMessage:
-    return ResponseMessage(
-        error=error.details() or "", code=messages.code_of(error), cause=error
-    )
+    def _is_live(self) -> bool:
+        with contextlib.suppress(grpc.RpcError):
+            request = wire.ServerLiveRequest()
+            return bool(self._stub.ServerLive(request, timeout=_CONNECT_S).live)
+        return False

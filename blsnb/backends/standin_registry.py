@@ -60,6 +60,7 @@ def make_standin(
     ValueError
         Not exactly one kind was passed, or the address is invalid.
     """
+    __tracebackhide__ = True
     given = [zeros or None, random, replay, call, remote]
     if sum(each is not None for each in given) != 1:
         raise ValueError(f"a stand-in for {model_name!r}: {_EXACTLY_ONE}")

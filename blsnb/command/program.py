@@ -56,8 +56,8 @@ def main(words: Sequence[str] | None = None) -> int:
         # stdout: print then does nothing.
         print(end="", flush=True)
     except SystemExit as exit_:
-        # Raised by options such as --help.
-        return exit_.code if isinstance(exit_.code, int) else 0
+        # Raised by options such as --help, or by code that a command imports.
+        return _exit_status(exit_.code)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
@@ -72,6 +72,14 @@ def main(words: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return _FAILED
     return status
+
+
+def _exit_status(code: object) -> int:
+    """Return the status of a SystemExit by Python's rule; a text goes to stderr."""
+    if isinstance(code, int | None):
+        return code or 0
+    print(code, file=sys.stderr)
+    return 1
 
 
 def _run(name: str, words: list[str]) -> int:

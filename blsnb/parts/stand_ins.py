@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from blsnb.arguments import check_callable, check_flags, check_text, check_type, plain
@@ -34,6 +35,7 @@ class ModelStandIns:
         remote: str | None = None,
     ) -> ModelStatus:
         """Load a stand-in for a model; see `Server.standin`."""
+        __tracebackhide__ = True
         self._models.lifetime.check_open()
         check_text(name=name)
         check_flags(zeros=zeros)
@@ -72,13 +74,18 @@ class ModelStandIns:
     @contextlib.contextmanager
     def loaded(self, name: str, **how: Any) -> Iterator[ModelStatus]:
         """Load a stand-in while a block runs; see `Server.standing_in`."""
-        control = self._models.control
-        before, served = control.standins.get(name), name in control.serving()
+        restore = self.restorer(name)
         status = self.load(name, **how)
         try:
             yield status
         finally:
-            self._restore(name, before, served)
+            restore()
+
+    def restorer(self, name: str) -> Callable[[], None]:
+        """Return a function that restores what serves a model now."""
+        control = self._models.control
+        before, served = control.standins.get(name), name in control.serving()
+        return partial(self._restore, name, before, served)
 
     def _restore(self, name: str, before: StandIn | None, served: bool) -> None:
         # A model that was defined or unloaded within the block is left unchanged.
@@ -92,6 +99,7 @@ class ModelStandIns:
                 control.unload(name)
 
     def _refuse_ensemble(self, name: str) -> None:
+        __tracebackhide__ = True
         directory = self._models.repository.directory(name)
         if directory is not None and directory.is_ensemble():
             raise ModelLoadError(

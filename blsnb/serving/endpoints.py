@@ -274,6 +274,8 @@ def serve(
             "to this machine only."
         )
     check_type("access", access, Access | None, "a blsnb.serving.access.Access")
+    check_type("options", options, ServingOptions | None, "ServingOptions, or None")
+    check_type("unix_sockets", unix_sockets, str | os.PathLike | None, "a folder")
     endpoints = Endpoints(parts, host, access, unix_sockets, options)
     endpoints.start(ports)
     return endpoints

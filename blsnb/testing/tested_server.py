@@ -108,10 +108,13 @@ class TestedServer(Server):
         ValueError
             Not exactly one of these arguments was passed.
         """
-        standing_in = self.standing_in(
+        __tracebackhide__ = True
+        restore = self._parts.stand_ins.restorer(name)
+        status = self.standin(
             name, zeros=zeros, random=random, replay=replay, call=call, remote=remote
         )
-        return self._of_test.enter_context(standing_in)
+        self._of_test.callback(restore)
+        return status
 
     def assert_replays(
         self,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import grpc
 import pytest
+from cells import CONFIG, cell
+from tritonclient.grpc import service_pb2 as wire
 
+import blsnb
 from blsnb.backends import remote_standin
 from blsnb.backends.remote_messages import netloc_of, request_of
+from blsnb.errors import ModelLoadError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.request_fields import RequestFields
+from blsnb.serving.endpoints import serve
+
+DECOUPLED = f"{CONFIG} model_transaction_policy {{ decoupled: true }}"
 
 
 def sent(**fields) -> dict[str, tuple[str, object]]:
@@ -53,18 +62,53 @@ def test_only_grpc_addresses_are_valid():
             netloc_of(address)
 
 
-class Silent(grpc.RpcError):
-    """A failure without a text."""
+class Failing(grpc.RpcError):
+    """A failure with a text, or without one."""
+
+    def __init__(self, text):
+        self.details = lambda: text
 
     def code(self):
         return grpc.StatusCode.UNAVAILABLE
 
-    def details(self):
-        return None
+    def result(self):
+        raise self
+
+    def cancel(self):
+        """Do nothing: the request has ended."""
 
 
-def test_a_failure_without_a_text_is_an_error():
+@pytest.mark.parametrize("text", [None, "Exceeds maximum queue size"])
+def test_a_failure_of_a_live_server_is_its_own(monkeypatch, text):
     """A response is an error because it has a text, even an empty one."""
-    response = remote_standin._failed(Silent())
+    live = wire.ServerLiveResponse(live=True)
+    stub = SimpleNamespace(
+        ModelInfer=SimpleNamespace(future=lambda *_, **__: Failing(text)),
+        ServerLive=lambda *_, **__: live,
+    )
+    service = remote_standin.service_pb2_grpc
+    monkeypatch.setattr(service, "GRPCInferenceServiceStub", lambda _: stub)
+    config = SimpleNamespace(name="m", decoupled=False)
+    instance = remote_standin.RemoteInstance(None, config, "grpc://localhost:1")
+    [[response]] = instance.execute([RequestMessage("m", (), ())])
 
-    assert ("", "UNAVAILABLE") == (response.error, response.code)
+    assert (text or "", "UNAVAILABLE") == (response.error, response.code)
+
+
+@pytest.mark.parametrize("config", [CONFIG, DECOUPLED])
+def test_a_server_that_is_gone_is_named_with_its_model(server, config):
+    """Also what to do: gRPC's own text has neither the model nor the server's name."""
+    with blsnb.Server() as there:
+        for each in (server, there):
+            each.define("leaf", cell("return None"), config=config)
+        ports = serve(there, http=None, grpc=0, metrics=None)
+        address = f"grpc://{ports.addresses['gRPC']}"
+        server.standin("leaf", remote=address)
+    [response] = server.stream("leaf", {"X": [1.0]})
+    advice = "Start a server there, or load the stand-in with another address."
+
+    assert response.error.startswith(f"model 'leaf' at {address} does not respond: ")
+    assert response.error.endswith(f". {advice}")
+    with pytest.raises(ModelLoadError) as refused:
+        server.standin("leaf", remote=address)
+    assert advice == refused.value.advice

@@ -92,6 +92,9 @@ def test_what_a_subcommand_does_not_need_is_not_imported():
     [
         (KeyboardInterrupt(), 130, ""),
         (OSError(28, "No space left on device"), 2, "No space left on device"),
+        (SystemExit("no licence"), 1, "no licence\n"),
+        (SystemExit(None), 0, ""),
+        (SystemExit(3), 3, ""),
     ],
 )
 def test_whatever_ends_a_subcommand_has_a_status(

@@ -13,6 +13,7 @@ import urllib.request
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,10 +139,26 @@ def test_the_snippet_uses_http_without_grpc(server: Server) -> None:
         assert "" == endpoints.snippet()
 
 
-def test_an_address_is_a_string(server: Server) -> None:
-    """Anything else is refused before a port opens."""
-    with pytest.raises(TypeError, match=r"^host=8000 is not valid; expected a string"):
-        serve(server, host=8000)  # type: ignore[arg-type]  # what is tested
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"host": 8000}, "host=8000 is not valid; expected a string"),
+        (
+            {"access": 1},
+            "access=1 is not valid; expected a blsnb.serving.access.Access",
+        ),
+        ({"options": {}}, "options={} is not valid; expected ServingOptions, or None"),
+        ({"unix_sockets": 1}, "unix_sockets=1 is not valid; expected a folder"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused(
+    server: Server, given: dict[str, Any], text: str
+) -> None:
+    """Before a port opens, and where none is to open."""
+    with pytest.raises(TypeError) as caught:
+        serve(server, http=None, grpc=None, metrics=None, **given)
+
+    assert text == str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["HTTP", "gRPC", "metrics"])

@@ -65,9 +65,14 @@ def test_a_failure_shows_the_runs_of_its_test(run_tests):
         ('triton_server.infer("inner", {"X": ["a"]})', "InputError"),
         ('triton_server.infer("inner", {"X": None})', "InputError"),
         ('triton_server.infer("inner", X)["Z"]', "MissingOutputError"),
+        ('triton_server.stand_in("inner")', "ValueError"),
+        ('triton_server.stand_in("inner", random="a")', "TypeError"),
+        ('triton_server.stand_in("inner", remote="localhost:1")', "ValueError"),
+        ('triton_server.stand_in("none", zeros=True)', "ModelLoadError"),
+        ('triton_server.standin("inner", call=1)', "TypeError"),
     ],
 )
-def test_the_traceback_of_a_refused_request_ends_in_the_test(
+def test_the_traceback_of_what_is_refused_ends_in_the_test(
     run_tests, request_line, error
 ):
     """It leaves out the frames of blsnb."""

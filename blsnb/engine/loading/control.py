@@ -172,6 +172,7 @@ class ModelControl:
         ModelLoadError, Unwind
             As `load` does.
         """
+        __tracebackhide__ = True
         if self.is_loading(name):
             refuse_circle(name, root)
         with self._hold(name, config, root):

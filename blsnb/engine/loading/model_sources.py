@@ -82,6 +82,7 @@ class ModelSources:
         ModelLoadError
             At stage ``poll``: there is no such folder, or an argument is invalid.
         """
+        __tracebackhide__ = True
         directory = self._directory(name, config, files)
         is_overridden = directory.override is not None or bool(files)
         return ModelSource(directory, directory.files(), is_overridden, bool(files))
@@ -92,6 +93,7 @@ class ModelSources:
         config: ConfigOverride | None,
         files: Mapping[str, bytes] | None,
     ) -> ModelDirectory:
+        __tracebackhide__ = True
         if files:
             override = _parsed(name, config)
             if override is None:
