@@ -15,6 +15,7 @@ from blsnb.backends.onnx_validation import check_tensors, inner_dims
 from blsnb.errors import BackendError
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.pb_utils.message import RequestMessage, ResponseMessage
+from blsnb.printable import counted
 from blsnb.tensors.dtypes import BYTES, Shape, of_array
 from blsnb.tensors.ref import TensorRef, freeze
 
@@ -143,8 +144,8 @@ class OnnxInstance:
             return
         if len(array) < sum(sizes):
             raise BackendError(
-                f"output '{name}' has {len(array)} rows for a batch of {sum(sizes)}; "
-                "Triton reads beyond its end"
+                f"output '{name}' has {counted(len(array), 'row')} for a batch of "
+                f"{sum(sizes)}; Triton reads beyond its end"
             )
         start = 0
         for size in sizes:

@@ -46,8 +46,7 @@ class _Replayed:
         other = len(self._known)
         self._unknown = (
             f"the stand-in for '{model_name}' has no response to these inputs; "
-            f"run {runs} recorded responses to {other} other set{'s' * (other != 1)} "
-            "of inputs"
+            f"run {runs} recorded responses to {counted(other, 'other set')} of inputs"
         ) + "".join(f". {text}" for text in _missing(model_name, traces))
 
     def respond(self, request: RequestMessage) -> Iterator[ResponseMessage]:

@@ -18,7 +18,7 @@ from blsnb.form.inputs import InputSpec
 from blsnb.form.random_values import MAX_BYTES, default_shape
 from blsnb.form.typed_values import default_text
 from blsnb.form.uploads import ACCEPTED, Upload, size_text
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.views.live.status import ERROR_STYLE
 
 _CODE = Path(views.__file__).parent / "static" / "upload.js"
@@ -73,16 +73,16 @@ class UploadField(anywidget.AnyWidget):
         too_large = size_text(name, size)
         if too_large:
             self._name = ""
-        self._changed(too_large or f"{printable(name)}: 0 of {size:,} bytes received.")
+        self._changed(
+            too_large or f"{printable(name)}: 0 of {counted(size, 'byte')} received."
+        )
 
     def _add(self, piece: bytes) -> None:
         if len(self._content) + len(piece) > self._size or not self._name:
             return
         self._content += piece
-        received, size = len(self._content), self._size
-        done = (
-            f"{received:,} of {size:,} bytes" if received < size else f"{size:,} bytes"
-        )
+        received, size = len(self._content), counted(self._size, "byte")
+        done = f"{received:,} of {size}" if received < self._size else size
         self._changed(f"{printable(self._name)}: {done} received.")
 
 

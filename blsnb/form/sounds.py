@@ -123,8 +123,8 @@ def _fit(steps: ValueSteps, length: int, done: list[str]) -> None:
         return
     if length < given:
         steps.then(lambda array: array[..., :length], f"{{}}[..., :{length}]")
-        done.append(f"cut to {length:,} samples")
+        done.append(f"cut to {counted(length, 'sample')}")
         return
     pads = [(0, 0)] * (steps.result.ndim - 1) + [(0, length - given)]
     steps.then(lambda array: np.pad(array, pads), f"np.pad({{}}, {pads})")
-    done.append(f"silence added to {length:,} samples")
+    done.append(f"silence added to {counted(length, 'sample')}")

@@ -14,7 +14,7 @@ from blsnb.form.inputs import InputSpec
 from blsnb.form.random_values import MAX_BYTES
 from blsnb.form.sounds import sound_value
 from blsnb.form.value import FieldError, Value, ValueSteps
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.tensors.dtypes import BY_DATATYPE
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
@@ -200,4 +200,6 @@ def _bytes(name: str, content: bytes, spec: InputSpec) -> Value:
         )
         if spec.is_batched:
             steps.then(lambda array: array[None], "{}[None]")
-    return steps.value(f"{printable(name)}: the {len(content):,} bytes of the file.")
+    return steps.value(
+        f"{printable(name)}: the {counted(len(content), 'byte')} of the file."
+    )

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blsnb.printable import in_columns, printable_lines, shortened
+from blsnb.printable import in_columns, listed, printable_lines, shortened
 from blsnb.repository.status import ModelStatus
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ def _flow(status: ModelStatus, arrow: str) -> str:
 
 
 def _tensors(specs: tuple[str, ...]) -> str:
-    shown = ", ".join(specs[:_MAX_TENSORS]) or "nothing"
-    left_out = len(specs) - _MAX_TENSORS
-    return f"{shown}, … {left_out} more" if left_out > 0 else shown
+    return listed(specs, _MAX_TENSORS) or "nothing"
 
 
 def _facts(status: ModelStatus) -> list[str]:

@@ -14,6 +14,7 @@ from blsnb.errors import CollectorError, TraceError
 from blsnb.otlp import protobuf_form
 from blsnb.otlp.encoding import document, spans_of
 from blsnb.otlp.protobuf_form import JSON_TYPE, PROTOBUF_TYPE
+from blsnb.printable import counted
 from blsnb.trace.facts import ClockReading
 from blsnb.trace.spans import Trace
 
@@ -146,4 +147,6 @@ def _check_answer(body: bytes, endpoint: str) -> None:
         return
     if rejected:
         reason = str(partial.get("errorMessage", ""))[:_MAX_SHOWN]
-        raise CollectorError(f"{endpoint} refuses {rejected} spans: {reason}")
+        raise CollectorError(
+            f"{endpoint} refuses {counted(rejected, 'span')}: {reason}"
+        )

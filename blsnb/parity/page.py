@@ -6,6 +6,7 @@ import base64
 
 from blsnb.parity import picture
 from blsnb.parity.agreement import Agreement
+from blsnb.printable import counted
 from blsnb.views.documents import document
 from blsnb.views.documents.document import spelled, whole_page
 
@@ -36,7 +37,7 @@ def _table(parity: Agreement) -> str:
     cells = "".join(f"<th {_LEFT}>{spelled(name)}</th>" for name in head)
     body = "".join(map(_row, rows[:_MAX_ROWS]))
     left_out = len(rows) - _MAX_ROWS
-    more = f"<p>… {left_out:,} further rows</p>" if left_out > 0 else ""
+    more = f"<p>… {counted(left_out, 'further row')}</p>" if left_out > 0 else ""
     # Differences are visible at once; a table without any can be opened.
     open_ = "" if parity.agree else " open"
     return (

@@ -162,7 +162,7 @@ def _draw_check(check: ParityCheck, sheet: _Sheet, y: float) -> None:
 
 def _draw_hidden(hidden: Sequence[ParityCheck], sheet: _Sheet, y: float) -> None:
     differing = sum(not check.agrees for check in hidden)
-    tail = f", {differing:,} of them differ" if differing else ", no difference"
+    tail = f", {differing:,} different" if differing else ", no difference"
     text = f"… {counted(len(hidden), 'further part')}{tail}"
     sheet.write(_Column(_PART.x, 480), y + _ROW / 2, text, "fg2")
 

@@ -155,7 +155,7 @@ class Recording(Sequence[Run]):
         ]
         if missing := len(runs) - len(rows):
             warn_user(
-                f"{missing:,} of {len(runs):,} requests of {model!r} are left out: the "
+                f"{missing:,} of {len(runs):,} requests of {model!r} left out: the "
                 "value of an input was not recorded"
             )
         return rows

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from blsnb.arguments import check_flags
 from blsnb.errors import TraceError
 from blsnb.pb_utils.message import RequestMessage
+from blsnb.printable import listed
 from blsnb.trace.dropped import find_call, missing_values
 from blsnb.trace.excerpt import part_of
 from blsnb.trace.spans import Span, Trace
@@ -137,12 +138,10 @@ def _only_call_of(trace: Trace, name: str) -> Span:
         raise TraceError(
             f"the run has no call of {name!r}; {known or 'no calls were recorded'}"
         )
-    calls = ", ".join(str(span.id) for span in found[:_MAX_CALLS])
-    more = ", …" if len(found) > _MAX_CALLS else ""
+    calls = listed([str(span.id) for span in found], _MAX_CALLS)
     number = len(found) + _counted(trace, name)
     raise TraceError(
-        f"the run has {number:,} calls of {name!r}: name one by its id, such as "
-        f"{calls}{more}"
+        f"the run has {number:,} calls of {name!r}: name one by its id, such as {calls}"
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from blsnb.printable import counted
+
 _LENGTH = struct.Struct("<I")
 _Array = np.ndarray[Any, Any]
 
@@ -45,8 +47,8 @@ def unpack(data: bytes) -> list[bytes]:
         (length,) = _LENGTH.unpack_from(data, offset)
         offset += _LENGTH.size
         if offset + length > len(data):
-            left = len(data) - offset
-            raise ValueError(f"an element of {length} bytes has only {left} bytes left")
+            left, size = len(data) - offset, counted(length, "byte")
+            raise ValueError(f"of an element of {size} only {left} are left")
         elements.append(data[offset : offset + length])
         offset += length
     return elements
@@ -80,4 +82,6 @@ def check(data: bytes | memoryview, count: int) -> None:
         offset += _LENGTH.size + length
         found += 1
     if offset != len(data) or found != count:
-        raise ValueError(f"{len(data):,} bytes are not {count:,} elements")
+        raise ValueError(
+            f"{counted(len(data), 'byte')}, not {counted(count, 'element')}"
+        )

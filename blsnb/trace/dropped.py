@@ -81,7 +81,8 @@ def missing_call(trace: Trace, call: int) -> str:
         )
     first, last = trace.spans[0].id, trace.spans[-1].id
     hint = "; a view without a selected call has -1" if call == -1 else ""
-    return f"the run has no call {call}; its calls are {first} to {last}{hint}"
+    known = f"its calls are {first} to {last}" if last > first else f"it has {first}"
+    return f"the run has no call {call}; {known}{hint}"
 
 
 def missing_values(trace: Trace, names: Sequence[str] = ()) -> str:

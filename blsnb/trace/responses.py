@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Generic, NamedTuple, TypeVar
 
+from blsnb.printable import counted
 from blsnb.tensors.ref import TensorRef
 from blsnb.trace.facts import ParameterPairs
 
@@ -191,7 +192,7 @@ class ResponseLog:
         errors = self.errors - kept
         failed = f", {errors:,} of them with an error" if errors else ""
         return (
-            f"{self.count:,} responses were sent. The first {first:,} and the latest "
-            f"{len(self) - first:,} are kept one by one; the other {left_out:,} are "
-            f"only counted{failed}."
+            f"Sent: {counted(self.count, 'response')}. Kept one by one: the first "
+            f"{first:,} and the latest {len(self) - first:,}. Only counted: "
+            f"{left_out:,}{failed}."
         )

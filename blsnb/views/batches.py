@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from blsnb.printable import counted
+from blsnb.printable import counted, listed
 from blsnb.trace.spans import Trace
 from blsnb.views.format import TIMES
 
@@ -44,7 +44,6 @@ def left_out(trace: Trace, calls: Iterable[int]) -> str:
                 causes[entry.cause] += entry.times
     words = [
         f"{cause} {TIMES}{count:,}" if count > 1 else cause
-        for cause, count in causes.most_common(_MAX_CAUSES)
+        for cause, count in causes.most_common()
     ]
-    more = ", …" if len(causes) > _MAX_CAUSES else ""
-    return f"not with a batch before: {', '.join(words)}{more}" if words else ""
+    return f"not with a batch before: {listed(words, _MAX_CAUSES)}" if words else ""

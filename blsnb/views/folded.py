@@ -27,9 +27,9 @@ def folded_note(trace: Trace) -> list[str]:
     if len(largest) > _MAX_PAIRS:
         pairs.append(counted(len(largest) - _MAX_PAIRS, "further kind"))
     return [
-        f"folded from {counted(trace.call_count, 'call')}: {len(trace.spans):,} are "
+        f"folded from {counted(trace.call_count, 'call')}: {len(trace.spans):,} "
         f"shown one by one (the first, the last, failed and slowest ones), the others "
-        f"are counted: {'; '.join(pairs)}"
+        f"counted: {'; '.join(pairs)}"
     ]
 
 

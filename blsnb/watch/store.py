@@ -31,7 +31,7 @@ class StoreCounts(NamedTuple):
     """Number of lines of a file that are no spans in JSON, or too long."""
 
     def __str__(self) -> str:
-        text = f"{self.received:,} spans received"
+        text = f"{counted(self.received, 'span')} received"
         if self.dropped:
             text += f", the oldest {self.dropped:,} dropped"
         if self.rejected:

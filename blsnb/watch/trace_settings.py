@@ -108,5 +108,5 @@ def described(settings: Mapping[str, Any]) -> str:
     return (
         f"mode {settings.get('trace_mode', 'unknown')}, level {level}, 1 of "
         f"{settings.get('trace_rate', '?')} requests, "
-        + ("no limit" if str(count) == "-1" else f"{count} more requests")
+        + ("no limit" if str(count) == "-1" else f"at most {count} more")
     )

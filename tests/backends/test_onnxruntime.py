@@ -225,7 +225,7 @@ def test_an_output_with_too_few_rows_is_an_error(tmp_path):
     message = RequestMessage("m", (freeze("X", np.array([7, 7], np.float32), FP32),))
     with pytest.raises(BackendError) as caught:
         made.execute([message])
-    assert "output 'Y' has 1 rows for a batch of 2; Triton reads beyond its end" == str(
+    assert "output 'Y' has 1 row for a batch of 2; Triton reads beyond its end" == str(
         caught.value
     )
 

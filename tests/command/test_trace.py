@@ -122,7 +122,7 @@ def test_a_run_is_written_to_a_pipe(saved, option, process):
         (["no.blsrun"], "'no.blsrun' cannot be read: No such file or "),
         (["/"], "'/' cannot be read: Is a directory"),
         ([__file__], f"{Path(__file__).name} is not a trace file of a Triton server"),
-        ([SEVERAL, "--run", "19"], "--run 19: there are runs 1 to 18"),
+        ([SEVERAL, "--run", "19"], "--run 19: there is no such run, of 18 runs"),
         ([SEVERAL, "--svg", "x.svg"], "x.svg can show one run, and there are 18: "),
         ([EXAMPLE, "--svg", "/no/x.svg"], "/no/x.svg cannot be written: "),
         ([EXAMPLE, "--svgs", "x"], "unrecognized arguments: --svgs x (see blsnb"),

@@ -243,7 +243,7 @@ def test_many_tensors_are_counted():
     """A card with many tensors stays small."""
     many = tuple(f"X{n}:FP32[1]" for n in range(9))
 
-    assert "X7:FP32[1], … 1 more -> Y" in card.text(status(inputs=many))
+    assert "X7:FP32[1] and 1 more -> Y" in card.text(status(inputs=many))
     assert "X7:FP32[1] -> Y" in card.text(status(inputs=many[:8]))
     assert " X0:FP32[1] -> nothing " in card.text(status(inputs=many[:1], outputs=()))
     assert " nothing -> Y" in card.text(status(inputs=()))

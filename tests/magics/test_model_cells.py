@@ -65,7 +65,7 @@ def test_the_source_is_set_and_the_other_cells_are_printed(repository):
     config, source, *others = cells_of(ModelDirectory(root / "double"))
 
     assert source == notebook.shell.rl_next_input
-    assert "double has 3 more; copy each into its own cell:" in ran.stdout
+    assert "double has 3 more files; copy each into its own cell:" in ran.stdout
     assert [] == [each for each in (config, *others) if each not in ran.stdout]
     assert source not in ran.stdout
 

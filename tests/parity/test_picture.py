@@ -176,8 +176,8 @@ def test_rows_of_the_table_beyond_the_maximum_are_counted(monkeypatch, most, mor
     assert 2 == len(found.table()[1])
     monkeypatch.setattr(page, "_MAX_ROWS", most)
 
-    assert more == page.html(found).count("<p>… 1 further rows</p>")
-    assert more == page.html(found).count("further rows")
+    assert more == page.html(found).count("<p>… 1 further row</p>")
+    assert more == page.html(found).count("further row")
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_requests_without_an_input_value_are_left_out(redacted):
     count = len(redacted.filter(model))
 
     text = (
-        f"^{count} of {count} requests of '{model}' are left out: the value of an "
+        f"^{count} of {count} requests of '{model}' left out: the value of an "
         "input was not recorded$"
     )
     with pytest.warns(UserWarning, match=text):

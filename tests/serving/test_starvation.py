@@ -225,7 +225,7 @@ def test_calls_and_streams_of_grpc_leave_room_for_others(server: Server) -> None
 
     assert {grpc.StatusCode.RESOURCE_EXHAUSTED} == codes
     assert {
-        "256 calls of model 'hog' are in flight already, and the others are kept for "
+        "model 'hog' has 256 calls in flight already, and the others are kept for "
         "other models"
     } == texts
     assert (True, True, [2.0]) == (live, ready, values(reply))

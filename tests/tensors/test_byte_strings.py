@@ -57,7 +57,7 @@ def test_whole_elements_pass_the_check_by_their_number_only(elements):
     data = byte_strings.pack(elements)
     byte_strings.check(data, len(elements))
 
-    with pytest.raises(ValueError, match=f"are not {len(elements) + 1} elements"):
+    with pytest.raises(ValueError, match=f", not {len(elements) + 1} element"):
         byte_strings.check(data, len(elements) + 1)
 
 
@@ -66,7 +66,7 @@ def test_whole_elements_pass_the_check_by_their_number_only(elements):
     [
         (b"\x01", "the length of element 0 is truncated"),
         (b"\0\0\0\0\x01\0\0", "the length of element 1 is truncated"),
-        (b"\x02\0\0\0a", "5 bytes are not 1 elements"),
+        (b"\x02\0\0\0a", "5 bytes, not 1 element"),
     ],
 )
 def test_truncated_elements_do_not_pass_the_check(data, text):
@@ -83,5 +83,5 @@ def test_a_truncated_length_is_refused():
 
 def test_a_truncated_element_is_refused_with_its_size():
     """Data that end inside an element are not BYTES data."""
-    with pytest.raises(ValueError, match=r"of 9 bytes has only 2 bytes left$"):
+    with pytest.raises(ValueError, match=r"of 9 bytes only 2 are left$"):
         byte_strings.unpack(b"\x09\x00\x00\x00ab")

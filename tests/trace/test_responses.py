@@ -89,8 +89,8 @@ def test_responses_that_are_not_kept_are_mentioned():
 
     assert "" == logged(ResponseLog(4, None), 4).gap()
     assert (
-        "3,000 responses were sent. The first 2 and the latest 2 are kept one by one; "
-        "the other 2,996 are only counted, 999 of them with an error."
+        "Sent: 3,000 responses. Kept one by one: the first 2 and the latest 2. "
+        "Only counted: 2,996, 999 of them with an error."
     ) == log.gap()
 
 
@@ -120,7 +120,7 @@ def test_a_trace_counts_all_responses_and_names_the_kept_ones(notes):
     (span,) = trace_of(run.id, run.calls, 2, notes=notes).spans
     assert (3000, KEEP_RESPONSES) == (span.response_count, len(span.responses))
     assert [0, 2999] == [span.responses[at].number for at in (0, -1)]
-    assert ("3,000 responses were sent.",) == tuple(n[:26] for n in span.notes)
+    assert ("Sent: 3,000 responses.",) == tuple(n[:22] for n in span.notes)
 
 
 def test_many_calls_with_responses_keep_a_few_each():

@@ -59,7 +59,7 @@ def test_reasons_in_the_text_are_counted_and_few():
     ]
 
     last = tree(script.trace()).splitlines()[-1]
-    expected = f"d {TIMES}4, c {TIMES}3, b {TIMES}2, …"
+    expected = f"d {TIMES}4, c {TIMES}3, b {TIMES}2 and 1 more"
     assert f"    ~ not with a batch before: {expected}" == last
 
 

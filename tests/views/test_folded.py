@@ -29,8 +29,8 @@ from views.encoded import encode
 from .samples import Script, batch_run, fail
 
 LINE = (
-    "folded from 1,001 calls: 101 are shown one by one (the first, the last, failed "
-    "and slowest ones), the others are counted: outer → inner "
+    "folded from 1,001 calls: 101 shown one by one (the first, the last, failed "
+    "and slowest ones), the others counted: outer → inner "
     "\N{MULTIPLICATION SIGN}900 in 13.5 ms"
 )
 
@@ -115,8 +115,8 @@ def test_five_kinds_of_counted_calls_are_named(kinds, more):
     ]
 
     assert [
-        f"folded from {trace.call_count:,} calls: 1 are shown one by one (the first, "
-        "the last, failed and slowest ones), the others are counted: "
+        f"folded from {trace.call_count:,} calls: 1 shown one by one (the first, "
+        "the last, failed and slowest ones), the others counted: "
         f"{'; '.join(named[:5])}{more}"
     ] == folded_note(trace)
 

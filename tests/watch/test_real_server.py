@@ -70,7 +70,7 @@ def test_rate_level_and_count_change_while_the_server_runs(real):
         settings.change(rate=7, level="timestamps", count=50)
         text = described(settings.read())
         assert text == (
-            "mode opentelemetry, level TIMESTAMPS, 1 of 7 requests, 50 more requests"
+            "mode opentelemetry, level TIMESTAMPS, 1 of 7 requests, at most 50 more"
         )
     finally:
         settings.change(rate=1, count=-1)

@@ -61,6 +61,7 @@ def test_the_oldest_requests_are_dropped_and_counted():
     assert ["m3", "m4", "m5"] == models(store)
     assert StoreCounts(received=10, kept=6, dropped=4) == store.counts
     assert "10 spans received, the oldest 4 dropped" == str(store.counts)
+    assert "1 span received" == str(StoreCounts(received=1))
     [first, *_] = store.outlines()
     assert store.trace(first.run_id) is not None
     assert store.trace("0" * 31 + "1-" + "0" * 15 + "b") is None

@@ -22,11 +22,15 @@ READ = {
         (
             {"trace_count": "50", "trace_level": ["TIMESTAMPS", "TENSORS"]},
             "mode opentelemetry, level TIMESTAMPS, TENSORS, 1 of 7 requests, "
-            "50 more requests",
+            "at most 50 more",
+        ),
+        (
+            {"trace_count": "1"},
+            "mode opentelemetry, level TIMESTAMPS, 1 of 7 requests, at most 1 more",
         ),
         (
             dict.fromkeys(READ),
-            "mode None, level None, 1 of None requests, None more requests",
+            "mode None, level None, 1 of None requests, at most None more",
         ),
     ],
 )
@@ -37,7 +41,7 @@ def test_settings_are_one_line(changed, expected):
 
 def test_what_a_server_does_not_say_is_unknown():
     """Other releases may have other settings."""
-    assert "mode unknown, level , 1 of ? requests,  more requests" == described({})
+    assert "mode unknown, level , 1 of ? requests, at most  more" == described({})
 
 
 class Answers:

@@ -9,6 +9,8 @@ import signal
 import sys
 from typing import Any, NamedTuple
 
+from blsnb.printable import listed
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _MAX_NAMES = 5
 
@@ -79,8 +81,7 @@ def changes(before: ProcessState, after: ProcessState) -> list[str]:
 
 def _variables(old: dict[str, str], new: dict[str, str]) -> str:
     changed = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-    more = ["…"] if len(changed) > _MAX_NAMES else []
-    return ", ".join(changed[:_MAX_NAMES] + more)
+    return listed(changed, _MAX_NAMES)
 
 
 def note_of_changes(instance: str, before: ProcessState, after: ProcessState) -> str:

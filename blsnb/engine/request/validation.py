@@ -10,7 +10,7 @@ from blsnb.engine.request.advice import datatype_advice, input_advice, shape_adv
 from blsnb.model.config import ModelConfig, TensorSpec
 from blsnb.model.rules.hash_order import hash_order
 from blsnb.pb_utils.message import RequestMessage
-from blsnb.printable import shape_text
+from blsnb.printable import counted, shape_text
 from blsnb.request_fields import Parameter
 from blsnb.tensors.dtypes import BYTES, Shape
 from blsnb.tensors.ref import TensorRef
@@ -218,7 +218,7 @@ class RequestValidator:
             f"{request}inference request batch-size must be <= "
             f"{self._max_batch_size} for '{self._model}'",
             advice="The first axis is the batch: send "
-            f"{self._max_batch_size} rows at most in a request, or raise "
+            f"{counted(self._max_batch_size, 'row')} at most in a request, or raise "
             "max_batch_size.",
         )
 

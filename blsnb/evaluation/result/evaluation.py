@@ -17,12 +17,13 @@ from blsnb.arguments import check_type, check_whole
 from blsnb.evaluation.result.columns import Floats
 from blsnb.evaluation.result.comparison import EvaluationComparison
 from blsnb.evaluation.result.metrics import MetricColumn
-from blsnb.printable import counted, printable
+from blsnb.printable import counted, listed, printable
 from blsnb.results.loaded_run import load_run
 from blsnb.results.run import Run
 from blsnb.views.format import time
 
 _QUANTILES = (50, 90, 99)
+_MAX_NAMED = 10
 
 
 class Latencies(NamedTuple):
@@ -158,11 +159,10 @@ class Evaluation:
         if row in self.without_run:
             raise KeyError(f"row {row} has no whole run: {self.without_run[row]}")
         if row not in self.runs:
-            kept = ", ".join(map(str, sorted(self.runs)[:10])) or "none"
+            kept = listed([*map(str, sorted(self.runs))], _MAX_NAMED) or "none"
             raise KeyError(
                 f"the run of row {row} was not kept; kept are the runs of failed, "
                 f"slowest and worst rows: {kept}"
-                f"{', …' if len(self.runs) > 10 else ''}"
             )
         return whole_run(self.runs[row])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blsnb.printable import counted, rounded
+from blsnb.printable import counted, listed, rounded
 from blsnb.views.evaluations.histogram import Distribution
 from blsnb.views.evaluations.page import EvaluationPage, Table
 from blsnb.views.format import time
@@ -138,12 +138,11 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
 
 def _left_out(reasons: Mapping[int, str]) -> str:
     """Return the worst rows without a whole run, with the first one's reason."""
-    rows = [f"{row}" for row in list(reasons)[:_MAX_NAMED]]
-    more = ", …" if len(reasons) > _MAX_NAMED else ""
+    rows = listed([*map(str, reasons)], _MAX_NAMED)
     reason = next(iter(reasons.values()))
     return (
         f"{counted(len(reasons), 'worst row')} without a whole run "
-        f"({', '.join(rows)}{more}): {reason}. evaluation.without_run has all reasons."
+        f"({rows}): {reason}. evaluation.without_run has all reasons."
     )
 
 

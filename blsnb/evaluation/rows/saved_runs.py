@@ -88,7 +88,7 @@ class RecordedRequests:
             raise lacking[0]
         if lacking:
             warn_user(
-                f"{len(lacking):,} of {self._count:,} recorded requests are left out: "
+                f"{len(lacking):,} of {self._count:,} recorded requests left out: "
                 f"{lacking[0]}"
             )
 

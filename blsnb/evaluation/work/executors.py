@@ -13,6 +13,7 @@ from blsnb.evaluation.work.frames import divide_sendable
 from blsnb.evaluation.work.plan import GRACE_S, MAX_IN_FLIGHT
 from blsnb.evaluation.work.server_copy import Opening
 from blsnb.evaluation.work.tasks import NeedsModels, Task, close_here, pack, run_task
+from blsnb.printable import counted
 
 Answer = list[RowResult] | NeedsModels
 _CHECK_S = 10.0
@@ -175,9 +176,9 @@ class RowsInExecutor:
             return BlsnbError(f"a process of the executor cannot evaluate: {error}")
         text = f"{type(error).__name__}: {error}".rstrip(". ")
         return BlsnbError(
-            f"the executor failed after {self._done:,} rows: {text}. Make a new "
-            "executor and evaluate again; with resume='FILE' completed rows are not "
-            "executed again."
+            f"the executor failed after {counted(self._done, 'row')}: {text}. Make a "
+            "new executor and evaluate again; with resume='FILE' completed rows are "
+            "not executed again."
         )
 
 

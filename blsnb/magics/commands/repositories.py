@@ -17,6 +17,7 @@ from blsnb.magics.imported.model_cells import cells_of
 from blsnb.magics.imported.saved_files import show_followed
 from blsnb.magics.line import Line
 from blsnb.parts.server_parts import parts_of
+from blsnb.printable import counted
 
 
 def import_flags() -> Flags:
@@ -137,7 +138,8 @@ def edit(line: Line) -> None:
     shell: Any = get_ipython()
     shell.set_next_input(chosen)
     if others:
-        print(f"{name} has {len(others)} more; copy each into its own cell:")
+        more = counted(len(others), "more file")
+        print(f"{name} has {more}; copy each into its own cell:")
         print("".join(f"\n{cell}\n" for cell in others), end="")
 
 

@@ -14,6 +14,7 @@ from blsnb.magics import card
 from blsnb.magics import default_server as default
 from blsnb.magics.commands.usages import usage_of
 from blsnb.magics.line import Line
+from blsnb.printable import counted
 
 if TYPE_CHECKING:
     from blsnb.engine.metrics.batching import ModelBatching
@@ -88,7 +89,7 @@ def batching_tables(counts: ModelBatching) -> dict[str, str]:
     mean = f", {requests / batches:.3g} in each" if batches else ""
     title = (
         f"{counts.name} version {counts.version} ({counts.batcher or _NO_BATCHER}): "
-        f"{requests:,} requests in {batches:,} executions{mean}"
+        f"{counted(requests, 'request')} in {counted(batches, 'execution')}{mean}"
     )
     tables = [_histogram("batch size", counts.sizes)]
     if counts.sizes != counts.requests:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blsnb.arguments import path_of
+from blsnb.printable import counted
 
 if TYPE_CHECKING:
     from blsnb.results.run import Run
@@ -62,7 +63,8 @@ def chosen(found: Sequence[Run], number: int | None) -> list[Run]:
     if number is None:
         return list(found)
     if not 1 <= number <= len(found):
-        raise TraceFilesError(f"--run {number}: there are runs 1 to {len(found):,}")
+        known = counted(len(found), "run")
+        raise TraceFilesError(f"--run {number}: there is no such run, of {known}")
     return [found[number - 1]]
 
 

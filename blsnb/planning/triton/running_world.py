@@ -43,13 +43,14 @@ from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import Phase, RealServer
 from blsnb.planning.triton.real_world import RealWorld
 from blsnb.planning.triton.recorded import Recorded
+from blsnb.printable import counted
 
 _MEANS = (
     "The statistics of the server at {} have means only: what executions call, and how "
     "much they differ, was observed in this kernel."
 )
 _OTHER_CLIENTS = (
-    "Other clients sent {} requests to {} during the observation: the times have their "
+    "Other clients sent {} to {} during the observation: the times have their "
     "load, too."
 )
 
@@ -209,7 +210,7 @@ def calibrated(
     sent = phases[0].requests * observation.sizes[name]
     others = inferences(phases[0].executed.get(name, {})) - sent
     if others > 0:
-        remark = _OTHER_CLIENTS.format(others, name)
+        remark = _OTHER_CLIENTS.format(counted(others, "request"), name)
         found = replace(found, remarks=(*found.remarks, remark))
     return found
 

@@ -218,7 +218,7 @@ class RecordingFiles:
         if self._file < 0:
             return
         if self._left_out:
-            remark = f"{self._left_out:,} executions were left out: too many waited."
+            remark = f"Left out, as too many executions waited: {self._left_out:,}."
             self._append("rmrk", {"remarks": [remark]}, [])
             self._left_out = 0
         self._append("DONE", {"taken_ns": time.monotonic_ns()}, [])

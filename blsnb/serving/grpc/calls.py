@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from blsnb.engine.threads.shares import Shares
 from blsnb.engine.threads.workers import Worker, Workers
 from blsnb.errors import OutOfResourcesError
+from blsnb.printable import counted
 
 MAX_CALLS = 512
 """Maximum number of ``ModelInfer`` calls in flight; one model gets at most half."""
@@ -37,8 +38,8 @@ class ModelSlots:
             if not self._shares.may_take(model_name):
                 held = self._shares.held(model_name)
                 raise OutOfResourcesError(
-                    f"{held} calls of model '{model_name}' are in flight already, and "
-                    "the others are kept for other models"
+                    f"model '{model_name}' has {counted(held, 'call')} in flight "
+                    "already, and the others are kept for other models"
                 )
             self._shares.take(model_name)
         try:

@@ -28,7 +28,8 @@ def array(value: Any) -> list[Any]:
 def integer(value: Any, low: int, high: int) -> int:
     """Return an integer from ``low`` to ``high``."""
     if type(value) is not int or not low <= value <= high:
-        raise Malformed(f"a number from {low} to {high}, not {_shown(value)}")
+        expected = f"a number from {low} to {high}" if low <= high else "no number"
+        raise Malformed(f"{expected}, not {_shown(value)}")
     return value
 
 

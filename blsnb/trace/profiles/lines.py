@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from blsnb.errors import TraceError
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.facts import Profile
 from blsnb.trace.spans import Span, Trace
 
@@ -76,8 +76,8 @@ class LineProfile:
 
     def __repr__(self) -> str:
         model = self._trace.models[self._span.model].name
-        count = sum([len(each.lines) for each in self.files])
-        return printable(f"<LineProfile of call {self.call} ({model}): {count} lines>")
+        lines = counted(sum([len(each.lines) for each in self.files]), "line")
+        return printable(f"<LineProfile of call {self.call} ({model}): {lines}>")
 
     def lines(self) -> list[TimedLine]:
         """Return the executed lines, in the order of their files."""

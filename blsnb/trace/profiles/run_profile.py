@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from blsnb.arguments import path_of
 from blsnb.files.whole import output_file
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.events import ModelInfo
 from blsnb.trace.profiles.samples import (
     KIND,
@@ -63,7 +63,7 @@ class RunProfile:
         samples = self.samples
         total = samples.count or 1
         ms = samples.interval_ns / 1e6
-        lines = [f"{samples.count:,} samples, one every {ms:.2f} ms"]
+        lines = [f"{counted(samples.count, 'sample')}, one every {ms:.2f} ms"]
         if samples.interval_ns > 1.25 * samples.wanted_ns:
             lines[0] += f" ({samples.wanted_ns / 1e6:.2f} ms was not reached)"
         for row in self.lines()[:_SHOWN_LINES]:

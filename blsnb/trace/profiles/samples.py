@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from blsnb.errors import TraceError
-from blsnb.printable import printable
+from blsnb.printable import counted, printable
 from blsnb.trace.facts import Profile
 
 KIND = "samples"
@@ -70,7 +70,7 @@ class SampleProfile:
 
     def __repr__(self) -> str:
         ms = self.interval_ns / 1e6
-        text = f"{self.count:,} samples, one every {ms:.2f} ms"
+        text = f"{counted(self.count, 'sample')}, one every {ms:.2f} ms"
         return printable(f"<SampleProfile: {text}>")
 
     @property

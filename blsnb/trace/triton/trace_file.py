@@ -103,7 +103,8 @@ def _collect(path: Path, requests: TritonRequests, budget: ReadBudget) -> list[s
             budget.spend(_size_of(event) + _REQUEST_BYTES * (len(requests) - known))
     said = [_gap(path.name, text, gap) for gap in gaps[:_MAX_GAPS]]
     if len(gaps) > _MAX_GAPS:
-        said.append(f"{path.name}: {len(gaps) - _MAX_GAPS:,} more such places.")
+        more = counted(len(gaps) - _MAX_GAPS, "more such place")
+        said.append(f"{path.name}: {more}.")
     budget.release(sys.getsizeof(text))
     return said
 

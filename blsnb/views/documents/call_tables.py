@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from blsnb.printable import counted
 from blsnb.request_fields import PLAIN, RequestFields
 from blsnb.runtimes.runtime import DeviceUse
 from blsnb.trace.facts import Batching, Copy
@@ -149,7 +150,7 @@ class _Tables:
         ]
         left_out = len(span.logs) - len(lines)
         if left_out:
-            lines.append([lines[-1][0], "INFO", f"… {left_out:,} more lines"])
+            lines.append([lines[-1][0], "INFO", f"… {counted(left_out, 'more line')}"])
         return lines
 
     def _copy(self, copy: Copy) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blsnb.printable import counted
 from blsnb.tensors.summary import bins_of
 from blsnb.views.pictures.svg import FONT, number, tag
 
@@ -57,8 +58,8 @@ def histogram(distribution: Distribution) -> str:
     scale = "logarithmic axis" if is_logarithmic else ""
     ends = distribution.text(low), distribution.text(high)
     label = (
-        f"Distribution of {distribution.name}: {len(values):,} values from {ends[0]} "
-        f"to {ends[1]}"
+        f"Distribution of {distribution.name}: {counted(len(values), 'value')} from "
+        f"{ends[0]} to {ends[1]}"
     )
     texts = [
         (0.0, "start", ends[0]),

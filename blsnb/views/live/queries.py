@@ -182,7 +182,8 @@ def _found(trace: Trace, span: Span, query: Message, buffer: Buffer) -> Message:
 def _number(query: Message, key: str, size: int) -> int:
     value = query.get(key)
     if type(value) is not int or not 0 <= value < size:
-        raise invalid(key, value, f"a number from 0 to {size - 1}")
+        known = f"a number from 0 to {size - 1}" if size else "a call with tensors"
+        raise invalid(key, value, known)
     return value
 
 

@@ -438,7 +438,7 @@ def test_read_responses_of_an_endless_stream_are_dropped(level):
     assert abs(after - before) < 10
     (span,) = stream.run.trace.spans
     assert (1000, True) == (len(span.responses), span.response_count >= 4000)
-    assert f"{span.response_count:,} responses were sent" in span.notes[-1]
+    assert f"Sent: {span.response_count:,} responses." in span.notes[-1]
     assert 1000 == len(stream.run.responses)
 
 

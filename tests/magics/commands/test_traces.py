@@ -159,7 +159,7 @@ def test_one_run_of_several_is_chosen(notebook, tmp_path):
     assert "can show one run, and there are 18: choose one with --run N" in ran.stderr
     assert not page.exists()
     ran = notebook.run(f"%triton trace {file} --run 19")
-    assert "--run 19: there are runs 1 to 18" in ran.stderr
+    assert "--run 19: there is no such run, of 18 runs" in ran.stderr
     notebook.run(f"%triton trace {file} --run 2 --html {page}")
     assert page.exists()
 

@@ -267,6 +267,7 @@ def test_a_slice_is_answered_in_the_mode_of_the_query(view, mode, kind):
         ({"call": "0"}, "call='0' is not valid; expected the id of a call"),
         ({"call": True}, "call=True is not valid"),
         ({"tensor": 9}, "tensor=9 is not valid; expected a number from 0 to 2"),
+        ({"call": 16}, "tensor=1 is not valid; expected a call with tensors"),
         ({"index": [0, 9]}, "outside the leading axes"),
         ({"index": "0"}, "index='0' is not valid; expected a list of numbers"),
         ({"index": [0.5, 0]}, "expected a list of numbers"),

@@ -24,6 +24,7 @@ from blsnb.engine.scheduling.sequences.rules import SequenceId, not_alone
 from blsnb.engine.scheduling.sequences.slots import SequenceRequest, Slot
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.instances import slots_of
+from blsnb.printable import listed
 
 _MAX_NAMED = 8
 
@@ -204,5 +205,4 @@ class SequenceBatcher(Generic[T]):
         """Return a sentence that names the sequences with slots."""
         behind = chain.from_iterable(each.sequences() for each in self._instances)
         names = list(dict.fromkeys(map(str, chain(self._assignment.slots, behind))))
-        more = ", …" if len(names) > _MAX_NAMED else ""
-        return f"slots are taken by sequences {', '.join(names[:_MAX_NAMED])}{more}"
+        return f"slots are taken by sequences {listed(names, _MAX_NAMED)}"

@@ -81,7 +81,7 @@ class DirectSlots(InstanceSlots[T]):
         if not delay_ns or not utilization:
             return _AT_ONCE, None
         slot_count = len(self._queues)
-        said = f"{len(ready)} of {slot_count} slots have a request"
+        said = f"requests are in {len(ready)} of {slot_count} slots"
         # In single precision, as on Triton.
         if np.float32(len(ready)) / np.float32(slot_count) >= utilization:
             words = f"{said}: minimum_slot_utilization is {utilization:g}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, groupby, repeat
 from typing import Any, NamedTuple
 
+from blsnb.printable import counted
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import NS, Malformed
 
@@ -71,7 +72,7 @@ def _read_runs(runs: Any, column: Column, size: int) -> Iterable[Any]:
     pairs = checked.listed(runs, lambda pair: checked.row(pair, 2))
     counts = [checked.integer(count, 1, size) for count, _ in pairs]
     if sum(counts) != size:
-        raise Malformed(f"runs of {sum(counts):,} values, not of {size:,}")
+        raise Malformed(f"runs of {counted(sum(counts), 'value')}, not of {size:,}")
     values = column.read([value for _, value in pairs])
     return chain.from_iterable(map(repeat, values, counts))
 

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from blsnb.errors import TraceFileError
 from blsnb.files.read_budget import ReadBudget
+from blsnb.printable import counted
 from blsnb.trace.facts import UnreadChunk
 from blsnb.trace.files import checked
 from blsnb.trace.files.checked import Malformed
@@ -85,7 +86,8 @@ def read_chunks(file: BinaryIO, size: int, path: Path, budget: ReadBudget) -> Sa
     else:
         if reader.offset < size:
             contents.remarks.append(
-                f"{size - reader.offset:,} bytes after the end of the run were ignored."
+                f"Ignored after the end of the run: "
+                f"{counted(size - reader.offset, 'byte')}."
             )
     return contents.saved(path.name)
 

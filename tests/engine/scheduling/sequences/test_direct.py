@@ -105,7 +105,7 @@ def test_too_few_ready_slots_wait_for_the_delay_of_the_oldest():
 
     assert ["0: a1 b1"] == stage.groups()
     assert 150 < stage.calls[0].at_ms < 150.1
-    assert "2 of 4 slots have a request, and the delay of 150000 µs was over" == (
+    assert "requests are in 2 of 4 slots, and the delay of 150000 µs was over" == (
         stage.calls[0].batch.sent_because.words
     )
 
@@ -120,7 +120,7 @@ def test_enough_ready_slots_run_before_the_delay():
 
     assert ["0: a1 b1 c1", "0: a2"] == stage.groups()
     assert [40, 180] == [int(call.at_ms) for call in stage.calls]
-    assert "3 of 4 slots have a request: minimum_slot_utilization is 0.75" == (
+    assert "requests are in 3 of 4 slots: minimum_slot_utilization is 0.75" == (
         stage.calls[0].batch.sent_because.words
     )
 
