@@ -389,7 +389,7 @@ def test_what_follows_the_last_chunk_is_ignored_with_a_remark(path):
     """It does not belong to the run."""
     path.write_bytes(file_of([*MINIMAL, ("DONE", DONE)]) + b"more")
 
-    remark = "4 bytes after the end of the run were ignored."
+    remark = "Ignored after the end of the run: 4 bytes."
     assert (remark,) == read_run(path).trace.remarks
 
 
@@ -588,6 +588,10 @@ INVALID_CHUNKS: list[Any] = [
     ("prof", {"kind": 1}),
     ("RESP", {"call": [0], "ns": [1], "outputs": [[0]]}),
     ("FOLD", {"folded": [], "gaps": {"model": []}}),
+    ("FOLD", {"folded": {"model": [1], "calls": [0]}, "gaps": {"model": []}}),
+    ("FOLD", {"folded": {"model": [1]}, "gaps": {"model": []}}),
+    tensor("INT8", [1], b"", statistics=[[1]]),
+    tensor("INT8", [1], b"", statistics=[0]),
     ("ANSW", {"responses": {"final": [True], "error": [5]}}),
 ]
 

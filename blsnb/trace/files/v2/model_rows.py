@@ -143,6 +143,8 @@ def read_folded(value: Any, models: Sequence[ModelInfo]) -> tuple[FoldedCalls, .
     for caller, model, *counts in rows_of(value, _FOLDED, "model"):
         if max(caller, model) >= len(models):
             raise Malformed(f"counted calls of model {model} by {caller}")
+        # Also of a file without this column.
+        checked.integer(counts[0], 1, NS)
         by = None if caller < 0 else models[caller]
         found.append(FoldedCalls(by, models[model], *counts))
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blsnb.printable import counted
 from blsnb.tensors import byte_strings
 from blsnb.tensors.dtypes import BY_DATATYPE, BYTES, DType
 from blsnb.tensors.ref import TensorRef
@@ -33,14 +34,13 @@ MAX_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 
 
 class SummarisedTensor(TensorRef):
-    """A tensor whose value another program redacted, or reduced to statistics.
-
-    The statistics are any JSON; they are not checked.
-    """
+    """A tensor whose value another program redacted, or reduced to statistics."""
 
     __slots__ = ("redacted", "statistics")
 
-    def __init__(self, ref: TensorRef, statistics: Any, redacted: bool) -> None:
+    def __init__(
+        self, ref: TensorRef, statistics: dict[str, Any] | None, redacted: bool
+    ) -> None:
         super().__init__(
             ref.name, ref.dtype, ref.shape, ref.data, ref.device, ref.byte_size
         )
@@ -61,7 +61,7 @@ class _Described(NamedTuple):
     """Size of the value in the body; None if the body does not contain it."""
     same_as: int | None
     """Number of an earlier tensor with the same value."""
-    statistics: Any = None
+    statistics: dict[str, Any] | None = None
     redacted: bool = False
 
 
@@ -73,7 +73,7 @@ _COLUMNS: dict[str, Column] = {
     "byte_size": optional_integers(0, NS),
     "size": optional_integers(0, NS),
     "same_as": optional_integers(0, NS),
-    "statistics": each(lambda value: value),
+    "statistics": each(lambda value: value if value is None else checked.table(value)),
     "redacted": each(checked.flag, False),
 }
 
@@ -192,7 +192,7 @@ def read_tensors(
             ref = SummarisedTensor(ref, described.statistics, described.redacted)
         found.append(ref)
     if start != len(body):
-        raise Malformed(f"{start:,} bytes of values, not {len(body):,}")
+        raise Malformed(f"{counted(start, 'byte')} of values, not {len(body):,}")
     return found
 
 
@@ -229,7 +229,8 @@ def _check(ref: TensorRef, data: Bytes) -> None:
     if ref.dtype is BYTES:
         byte_strings.check(data, count)
     elif count * ref.dtype.byte_size != len(data):
-        raise Malformed(f"a {ref.dtype.datatype}{list(ref.shape)} of {len(data)} bytes")
+        size = counted(len(data), "byte")
+        raise Malformed(f"a {ref.dtype.datatype}{list(ref.shape)} of {size}")
 
 
 def references(tensors: Sequence[TensorRef]) -> Column:
