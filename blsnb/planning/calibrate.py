@@ -33,6 +33,7 @@ from blsnb.planning.processor_meter import ProcessorMeter
 from blsnb.planning.sequence_client import SequenceClient
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.slowness_meter import SlownessMeter
+from blsnb.printable import counted
 from blsnb.results.replay import request_of
 from blsnb.trace.capture import trace_so_far
 from blsnb.trace.events import TraceLevel
@@ -116,8 +117,8 @@ def _observed(
     )
     if request.model_name not in models:
         raise BlsnbError(
-            f"no request of the calibration to {request.model_name!r} succeeded in "
-            f"duration_s={duration_s:g}; expected a longer duration"
+            f"no request of the calibration to {request.model_name!r} succeeded within "
+            f"{duration_s:g} s; pass a larger duration_s to plan()"
         )
     loops = [
         _loop(parts, request, clients, duration_s, mix.lengths) for clients in _CLIENTS
@@ -241,7 +242,7 @@ def _run(client: Client, clients: int, requests: int, duration_s: float) -> Loop
     if failures:
         raise BlsnbError(
             f"a request of the calibration to {client.request.model_name!r}, with "
-            f"{clients} clients, failed: {failures[0]}"
+            f"{counted(clients, 'client')}, failed: {failures[0]}"
         )
     return Loop(clients, row.p50_us, row.throughput)
 

@@ -265,8 +265,8 @@ def test_a_calibration_that_ends_before_its_first_request_is_refused(server):
     server.define("double", DOUBLE, config=CONFIG)
 
     text = (
-        "no request of the calibration to 'double' succeeded in duration_s=1e-09; "
-        "expected a longer duration"
+        "no request of the calibration to 'double' succeeded within 1e-09 s; pass a "
+        "larger duration_s to plan()"
     )
     with pytest.raises(BlsnbError, match=whole(text)):
         server.plan("double", X, duration_s=1e-9, **LOAD)

@@ -29,7 +29,7 @@ def bench_flags() -> Flags:
     _add_arrivals(add)
     add(
         "--duration",
-        type=choices.seconds,
+        type=choices.duration_s,
         default=5.0,
         metavar="TIME",
         help="how long each level lasts: 5s, 500ms, 2m (5s)",

@@ -6,6 +6,7 @@ import argparse
 import re
 
 _TO_S = {"": 1.0, "s": 1.0, "ms": 1e-3, "m": 60.0}
+_DAY_S = 86_400
 _DURATION = r"(\d+\.?\d*|\.\d+)(ms|s|m|)"
 _RATE_RANGE = r"([^:]+):([^:]+)(?::([^:]+))?"
 _UNSTEPPED_RATES = 5
@@ -26,10 +27,20 @@ def seconds(text: str) -> float:
     return float(found[1]) * _TO_S[found[2]]
 
 
+def duration_s(text: str) -> float:
+    """Return how long a level lasts in seconds: more than 0, at most a day."""
+    found = seconds(text)
+    if not 0 < found <= _DAY_S:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time of more than 0s and at most 1440m"
+        )
+    return found
+
+
 def limit_s(text: str) -> float:
-    """Return the limit of a latency in seconds; it has a unit."""
+    """Return the limit of a latency in seconds; it has a unit, and is not 0."""
     found = re.fullmatch(_DURATION, text)
-    if found is None or not found[2]:
+    if found is None or not found[2] or not float(found[1]):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a time with a unit such as 50ms or 1s"
         )

@@ -7,6 +7,7 @@ import pytest
 from blsnb.magics.load_tests import choices
 
 TIME = "is not a time such as 5s or 500ms"
+DURATION = "is not a time of more than 0s and at most 1440m"
 LIMIT = "is not a time with a unit such as 50ms or 1s"
 RATES = (
     "is not a list or a range of requests per second such as 50,100,200 or 50:400 "
@@ -23,6 +24,7 @@ SHARES = "is not a list of priorities with shares, such as 1=20%,2=80%"
         (choices.seconds, "5", 5),
         (choices.seconds, "2.5s", 2.5),
         (choices.seconds, "500ms", 0.5),
+        (choices.duration_s, "1440m", 86_400),
         (choices.limit_s, "50ms", 0.05),
         (choices.rates, "50,100", (50, 100)),
         (choices.rates, "50:400:150", (50, 200, 350, 400)),
@@ -46,7 +48,10 @@ def test_a_value_is_read(read, text, value):
     ("read", "text", "said"),
     [
         (choices.seconds, "5h", TIME),
+        (choices.duration_s, "0s", DURATION),
+        (choices.duration_s, "1441m", DURATION),
         (choices.limit_s, "50", LIMIT),
+        (choices.limit_s, "0ms", LIMIT),
         (choices.rates, "x", RATES),
         (choices.rates, "5:5", RATES),
         (choices.rates, "1:9:0", RATES),
