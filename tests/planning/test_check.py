@@ -135,11 +135,12 @@ def test_a_measurement_without_answers_leaves_the_median_of_the_others():
 
 
 def measured(ms: int, is_held: bool = True, error: str = ""):
-    """Return a measurement of an open loop whose requests took this long."""
+    """Return a measurement of an open loop whose p99 is twice its p50."""
     found = [Sample(0, ms * MS, ms * MS, error=error)]
     rate = 1000 / ms
     row = row_of(1, found, NOTHING, stream=False)
-    return row._replace(rate=rate, sent_rate=rate if is_held else 0.0)
+    sent_rate = rate if is_held else 0.0
+    return row._replace(rate=rate, sent_rate=sent_rate, p99_us=2 * row.p50_us)
 
 
 def test_a_check_is_a_table_of_both():
@@ -158,9 +159,9 @@ def test_a_check_is_a_table_of_both():
     ) == found.caption
     assert [
         ("50/s", "p50", "11 ms ± 4%", "10 ms", "+10.0%", "8 ms, 10 ms, 12 ms"),
-        ("50/s", "p99", "20 ms ± 4%", "10 ms", "+100.0%", "8 ms, 10 ms, 12 ms"),
+        ("50/s", "p99", "20 ms ± 4%", "20 ms", "+0.0%", "16 ms, 20 ms, 24 ms"),
         ("1234.5/s (not held)", "p50", "9 ms ± 4%", "10 ms", "-10.0%", "10 ms, 10 ms"),
-        ("1234.5/s (not held)", "p99", "9 ms ± 4%", "10 ms", "-10.0%", "10 ms, 10 ms"),
+        ("1234.5/s (not held)", "p99", "9 ms ± 4%", "20 ms", "-55.0%", "20 ms, 20 ms"),
     ] == found.table()[1][:4]
     assert ["60/s"] * 2 + ["70/s"] * 2 == [row[0] for row in found.table()[1][4:]]
     assert ["A remark.", "1 failed: no memory"] == str(found).splitlines()[-2:]
