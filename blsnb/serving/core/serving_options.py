@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from blsnb.arguments import check_flags, check_text, check_type
 from blsnb.request_fields import Parameters
 from blsnb.serving.core.trace_settings import TraceSetting
 
@@ -38,6 +39,8 @@ class ServingOptions:
 
     Raises
     ------
+    TypeError
+        An option has another type.
     ValueError
         A size or a pattern is invalid.
     """
@@ -52,7 +55,11 @@ class ServingOptions:
     grpc_channel: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
+        check_text(server_id=self.server_id, log_file=self.log_file)
+        check_flags(strict_readiness=self.strict_readiness)
+        check_type("trace", self.trace, TraceSetting, "a TraceSetting")
         size = self.http_max_input_size
+        check_type("http_max_input_size", size, int | None, "a number of bytes")
         if size is not None and size <= 0:
             raise ValueError(
                 f"http_max_input_size={size} is not valid; expected a number of bytes "
@@ -61,6 +68,7 @@ class ServingOptions:
         for protocol in ("http", "grpc"):
             name = f"{protocol}_header_forward_pattern"
             pattern = getattr(self, name)
+            check_text(**{name: pattern})
             try:
                 re.compile(pattern)
             except re.error as error:

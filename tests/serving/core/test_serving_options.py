@@ -50,6 +50,25 @@ def test_an_invalid_option_is_refused(option: dict[str, Any], text: str) -> None
     assert text == str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ({"http_max_input_size": 1.5}, "a number of bytes"),
+        ({"trace": 3}, "a TraceSetting"),
+        ({"strict_readiness": "yes"}, "True or False"),
+        ({"server_id": None}, "a string"),
+        ({"log_file": 5}, "a string"),
+        ({"http_header_forward_pattern": b"x"}, "a string"),
+    ],
+)
+def test_an_option_of_another_type_is_refused(
+    option: dict[str, Any], expected: str
+) -> None:
+    """It would fail at the first request."""
+    with pytest.raises(TypeError, match=f"^{next(iter(option))}=.*{expected}"):
+        ServingOptions(**option)
+
+
 def test_headers_that_match_anywhere_are_forwarded() -> None:
     """The last of one name counts; bytes are UTF-8."""
     headers = [("X-A", "1"), ("x-b", b"\xc3\xa4\xff"), ("y", "2"), ("X-A", "3")]
