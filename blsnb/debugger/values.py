@@ -1,17 +1,19 @@
 """Tensors, requests and responses as a debugger shows them among the variables.
 
 Nothing that the model could notice is called: `has_error` would count as its check of
-a response, and `as_numpy` would copy a received tensor.
+a response, and `as_numpy` would copy a received tensor. Methods are called on Triton's
+classes, since those of a model's subclass may do anything.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from blsnb.pb_utils.request import InferenceRequest
-from blsnb.pb_utils.response import InferenceResponse
-from blsnb.pb_utils.tensor import Tensor
+from blsnb.pb_utils.request import InferenceRequest, unsent_message_of
+from blsnb.pb_utils.response import InferenceResponse, error_of
+from blsnb.pb_utils.tensor import Tensor, state_of
 from blsnb.printable import printable, shape_text
+from blsnb.tensors.memory import HOST
 
 _SHOWN = 5
 """Number of first values shown of a tensor."""
@@ -53,41 +55,41 @@ def described(value: Tensor | InferenceRequest | InferenceResponse) -> str:
     if isinstance(value, Tensor):
         return _tensor(value)
     if isinstance(value, InferenceRequest):
-        fields = value._message.fields
+        fields = unsent_message_of(value).fields
         request_id = f" {fields.request_id!r}" if fields.request_id else ""
-        inputs = ", ".join(map(_tensor, value._inputs))
+        inputs = ", ".join(map(_tensor, InferenceRequest.inputs(value)))
         parameters = (
             f" parameters {dict(fields.parameters)}" if fields.parameters else ""
         )
         return printable(f"request{request_id}{parameters} inputs: {inputs or 'none'}")
-    if value._error is not None:
-        return printable(f"response with error: {value._error.message()}")
-    return f"response outputs: {', '.join(map(_tensor, value._tensors)) or 'none'}"
+    error = error_of(value)
+    if error is not None:
+        return printable(f"response with error: {error.message()}")
+    outputs = ", ".join(map(_tensor, InferenceResponse.output_tensors(value)))
+    return f"response outputs: {outputs or 'none'}"
 
 
 def parts_of(value: InferenceRequest | InferenceResponse) -> dict[str, Any]:
     """Return the parts that a debugger shows below a value."""
     if isinstance(value, InferenceResponse):
-        return {"output_tensors": list(value._tensors), "error": value._error}
-    fields = value._message.fields
+        tensors = InferenceResponse.output_tensors(value)
+        return {"output_tensors": tensors, "error": error_of(value)}
+    message = unsent_message_of(value)
     return {
-        "request_id": fields.request_id,
-        "model_name": value._message.model_name,
-        "inputs": list(value._inputs),
-        "parameters": dict(fields.parameters),
-        "requested_output_names": list(value._requested),
-        "correlation_id": fields.correlation_id,
+        "request_id": message.fields.request_id,
+        "model_name": message.model_name,
+        "inputs": InferenceRequest.inputs(value),
+        "parameters": dict(message.fields.parameters),
+        "requested_output_names": InferenceRequest.requested_output_names(value),
+        "correlation_id": message.fields.correlation_id,
     }
 
 
 def _tensor(tensor: Tensor) -> str:
-    shape = shape_text(tensor._shape)
-    head = f"{tensor._name!r} {tensor._dtype.datatype} {shape}"
-    array: Any = tensor._array
-    if tensor._device != "cpu":
-        return printable(f"{head} on {tensor._device}")
-    if array is None and tensor._ref is not None and not tensor._ref.evicted:
-        array = tensor._ref.view()
+    name, dtype, shape, device, array = state_of(tensor)
+    head = f"{name!r} {dtype.datatype} {shape_text(shape)}"
+    if device != HOST:
+        return printable(f"{head} on {device}")
     if array is None:
         return printable(head)
     first = [_short(each) for each in array.flat[:_SHOWN]]

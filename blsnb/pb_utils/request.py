@@ -385,5 +385,10 @@ def message_of(request: InferenceRequest) -> RequestMessage:
     return RequestMessage(message.model_name, refs, request._requested, message.fields)
 
 
+def unsent_message_of(request: InferenceRequest) -> RequestMessage:
+    """Return the fields of a request, and freeze none of its inputs."""
+    return request._message
+
+
 release_flags: Callable[[InferenceRequest], int] = operator.attrgetter("_release_flags")
 """Returns the release flags that the model set."""

@@ -149,3 +149,8 @@ def receive_response(
 def is_unasked(response: InferenceResponse) -> bool:
     """Whether the model never checked a received response for an error."""
     return not response._asked
+
+
+def error_of(response: InferenceResponse) -> TritonError | None:
+    """Return the error of a response, which does not count as the model's check."""
+    return response._error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -235,6 +235,27 @@ class Tensor(Compiled):
         if device == HOST:
             return (dlpack.CPU, 0)
         return (dlpack.CUDA, device_number(device))
+
+
+class TensorState(NamedTuple):
+    """A tensor as it stands."""
+
+    name: str
+    dtype: DType
+    shape: Shape
+    device: str
+    elements: np.ndarray[Any, Any] | None
+    """None on a device, or if the value is no longer kept."""
+
+
+def state_of(tensor: Tensor) -> TensorState:
+    """Return the state of a tensor, with no copy and no call that a model overrides."""
+    array, ref = tensor._array, tensor._ref
+    if array is None and ref is not None and ref.device == HOST and not ref.evicted:
+        array = ref.view()
+    return TensorState(
+        tensor._name, tensor._dtype, tensor._shape, tensor._device, array
+    )
 
 
 def _from_dlpack(name: str, producer: Any) -> Tensor:

@@ -7,9 +7,10 @@ import pytest
 
 from blsnb.debugger.values import ValueParts, ValueText, described, parts_of
 from blsnb.pb_utils.compiled.errors import TritonError
-from blsnb.pb_utils.request import InferenceRequest
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.pb_utils.request import InferenceRequest, receive_request
 from blsnb.pb_utils.response import InferenceResponse
-from blsnb.pb_utils.tensor import Tensor
+from blsnb.pb_utils.tensor import Tensor, state_of, transmit
 
 from .cells import SYNC, line_of, run_of
 
@@ -46,6 +47,19 @@ def test_a_response_is_shown_without_a_check_of_its_error():
     assert "response with error: bad" == described(failed)
     assert not hasattr(failed, "_asked")
     assert "response outputs: 'X' FP32" in described(InferenceResponse([X]))
+
+
+def test_a_received_request_lists_the_outputs_that_its_model_sees():
+    """A request for all outputs lists their names; its inputs are not copied."""
+    message = RequestMessage("m", (transmit(X),), ())
+    request = receive_request(
+        InferenceRequest, message, message.inputs, ("Y",), None, zero_copy=False
+    )
+
+    parts = parts_of(request)
+    assert {"Y"} == parts["requested_output_names"]
+    assert f"request inputs: {described(X)}" == described(request)
+    assert not state_of(parts["inputs"][0]).elements.flags.writeable
 
 
 @pytest.mark.notebook
