@@ -165,10 +165,9 @@ def make_venv(python: str, report: Callable[[str], None]) -> Path:
 
 
 def package_of(python: Path) -> Path:
-    """Return the folder of the server's files among an interpreter's packages."""
-    program = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    done = subprocess.run([python, "-c", program], capture_output=True, check=True)
-    return Path(done.stdout.decode().strip(), "pytriton", "tritonserver")
+    """Return the folder of the server's files among an environment's packages."""
+    [packages] = python.parents[1].glob("lib/python*/site-packages")
+    return packages / "pytriton" / "tritonserver"
 
 
 def lay_out(package: Path, python: Path, library: str, folder: Path) -> TritonEnv:
@@ -227,6 +226,7 @@ def add(env: TritonEnv, packages: Sequence[str]) -> None:
 
 def run(command: list[str]) -> None:
     """Run a command; raise its output as a `CannotInstallError` if it fails."""
+    # pip itself gives up when a package index sends nothing.
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         output = (done.stderr or done.stdout).strip()[-2000:]

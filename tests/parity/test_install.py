@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-import subprocess
 import sys
 
 import pytest
@@ -39,6 +38,15 @@ def test_interpreters_are_accepted_or_have_an_obstacle(facts, reason):
 def test_an_interpreter_that_does_not_start_has_a_failure(tmp_path):
     """Describing it raises nothing."""
     assert "failure" in install.describe(str(tmp_path / "python3.11"))
+
+
+def test_the_package_is_found_among_those_of_its_environment(tmp_path):
+    """No interpreter has to start."""
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    found = install.package_of(tmp_path / "bin" / "python")
+
+    assert packages / "pytriton" / "tritonserver" == found
 
 
 def test_other_systems_are_refused(monkeypatch):
@@ -152,13 +160,16 @@ PACKAGE_FILES = (
 @pytest.fixture
 def installing(tmp_path, monkeypatch):
     """Install into a folder, with commands that only make a package's files."""
-    package = tmp_path / "packages" / "pytriton" / "tritonserver"
-    for path in map(package.joinpath, PACKAGE_FILES):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    done = subprocess.CompletedProcess([], 0, f"{package.parents[1]}\n".encode())
-    monkeypatch.setattr(install, "run", stage.seen.append)
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    packages = tmp_path / "home" / "venv" / "lib" / "python3.11" / "site-packages"
+    package = packages / "pytriton" / "tritonserver"
+
+    def run(command):
+        stage.seen.append(command)
+        for path in map(package.joinpath, PACKAGE_FILES):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+
+    monkeypatch.setattr(install, "run", run)
     monkeypatch.setattr(install, "check_machine", lambda: None)
     monkeypatch.setattr(install, "find_python", lambda: ("/py", "/libpython3.11.so.1"))
     monkeypatch.setenv(environment.HOME, str(tmp_path / "home"))

@@ -23,6 +23,8 @@ from blsnb.files.owned import Creator
 
 STOP_S = 5.0
 """Maximum seconds in which a worker finalizes its models."""
+KILL_S = 5.0
+"""Maximum seconds in which a killed worker ends."""
 _OUTPUT_END = 2000
 """Characters at the end of a worker's output that an error contains."""
 _COMMAND = (
@@ -135,6 +137,8 @@ class WorkerProcess:
     def ending(self) -> str:
         """Return how the process ended, which `kill` has awaited."""
         status = self._process.returncode
+        if status is None:
+            return f"was killed, and has not ended after {KILL_S:g} s"
         if status >= 0:
             return f"ended with exit status {status}"
         return f"was killed by {signal.Signals(-status).name}"
@@ -169,5 +173,7 @@ class WorkerProcess:
         if hasattr(self, "_process"):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            # A process that waits for a device ends when its kernel lets it.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(KILL_S)
         self._output.close()

@@ -26,7 +26,7 @@ from blsnb.files.owned import Creator, remove
 from blsnb.parity.triton.environment import TritonEnv
 
 READY_S, STOP_S = 60.0, 10.0
-"""Maximum seconds until a server is ready, and until it has ended gracefully."""
+"""Maximum seconds until a server is ready, and until it has ended, also once killed."""
 LOOPBACK = "127.0.0.1"
 SHARED_MEMORY = Path("/dev/shm")
 _POLL_S = 0.05
@@ -150,7 +150,9 @@ class TritonServer:
         # Some shutdowns leave model processes; they are in the server's group.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        # A process that waits for a device ends when its kernel lets it.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_S)
         # A killed process leaves its shared memory.
         for region in SHARED_MEMORY.glob(f"{self._memory}*"):
             region.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from blsnb.evaluation.work.plan import MAX_DEATHS
 from blsnb.evaluation.work.portable import copy_server
 from blsnb.evaluation.work.processes import KILLED_CODE, RowsInProcesses
 from blsnb.evaluation.work.server_copy import Opening
+from blsnb.evaluation.work.worker_process import KILL_S, WorkerProcess
 from blsnb.inference_server import Server
 from blsnb.parts.server_parts import parts_of
 from blsnb.trace.files.v2.chunks import MAGIC
@@ -222,6 +224,21 @@ def test_close_ends_a_worker_whose_model_never_returns(
     assert is_running(pid)
     runner.close()
     assert not is_running(pid)
+
+
+def test_a_killed_worker_is_not_awaited_forever(opened: Opening) -> None:
+    """A process that waits for a device does not end; the caller continues."""
+    worker = WorkerProcess(opened)
+    process = worker._process
+
+    def wait(timeout: float | None = None) -> int:
+        raise subprocess.TimeoutExpired("worker", timeout)
+
+    worker._process = SimpleNamespace(pid=process.pid, wait=wait, returncode=None)
+    worker.kill()
+    process.wait(KILL_S)
+
+    assert "was killed, and has not ended after 5 s" == worker.ending()
 
 
 def test_a_model_that_does_not_load_in_a_worker_is_an_error(opened: Opening) -> None:

@@ -228,3 +228,22 @@ def test_a_server_that_did_not_start_leaves_no_channel_open():
     server.kill()
 
     assert ["channel"] == closed
+
+
+def test_a_killed_server_is_not_awaited_forever():
+    """A process that waits for a device does not end; the caller continues."""
+    limits = []
+
+    def wait(timeout: float | None = None) -> int:
+        limits.append(timeout)
+        raise subprocess.TimeoutExpired("tritonserver", timeout)
+
+    server = object.__new__(TritonServer)
+    server._creator, server._memory = server_process.Creator(), "blsnb_no_server_"
+    server._channel = SimpleNamespace(close=lambda: None)
+    # No process has this id.
+    server._process = SimpleNamespace(pid=2**22 + 1, wait=wait)
+
+    server.kill()
+
+    assert [server_process.STOP_S] == limits
