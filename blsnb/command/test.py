@@ -40,7 +40,8 @@ def run(words: Sequence[str]) -> int:
         raise CommandError("name a model repository (see blsnb test --help)")
     folder = Path(repository)
     if not folder.is_dir():
-        raise CommandError(f"{repository!r} is not a folder of models")
+        reason = "it is a file" if folder.exists() else "it does not exist"
+        raise CommandError(f"{repository!r} is not a folder of models: {reason}")
     tests = folder / _TESTS
     if not tests.is_dir():
         raise CommandError(

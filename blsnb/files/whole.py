@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from blsnb.files.absent import absence_noted
 from blsnb.files.owned import owned_file, sweep
 
 _MAX_NAME_BYTES = 200
@@ -31,7 +32,7 @@ def output_file(path: Path) -> Iterator[Path]:
         yield path
         return
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
-    with whole_file(target) as partial:
+    with absence_noted(target), whole_file(target) as partial:
         if target.exists():
             shutil.copymode(target, partial)
         yield partial

@@ -155,7 +155,10 @@ def evaluated(name: str, expression: str, namespace: dict[str, Any]) -> Any:
         if _is_raised_below(error):
             raise
         reason = error.msg if isinstance(error, SyntaxError) else error
-        raise UsageError(f"{name}={expression}: {reason}") from error
+        raise UsageError(
+            f"{name}={expression}: {reason}; expected an expression of Python, with "
+            "texts and paths in quotes"
+        ) from error
 
 
 def _is_raised_below(error: BaseException) -> bool:

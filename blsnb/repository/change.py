@@ -133,7 +133,11 @@ def _is_new(folder: Path, relative: str, content: FileContent | None) -> bool:
         return os.path.lexists(path)
     if isinstance(content, Path):
         if not content.is_file():
-            raise RepositoryError(f"there is no file {content}")
+            found = "a folder is there" if content.is_dir() else "nothing is there"
+            raise RepositoryError(
+                f"the content of {relative!r} cannot be read: there is no file "
+                f"{content} ({found}); pass the path of a file, or its bytes"
+            )
         return not _same_file(content, path)
     if path.is_symlink() or not path.is_file():
         return True

@@ -249,6 +249,11 @@ class Export:
             parts.append(f"Exported: {', '.join(done)}.")
         if left:
             parts.append(f"As before: {', '.join(left)}.")
+        parts.append(
+            "Free some space, and export again."
+            if full
+            else "Export to a folder that you may write, or that does not exist yet."
+        )
         return RepositoryError(" ".join(parts))
 
 

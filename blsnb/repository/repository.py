@@ -291,7 +291,12 @@ def _folder(root: str | Path) -> Path:
     except OSError:
         folder = None
     if folder is None or not os.path.isdir(folder):
-        raise RepositoryError(f"{str(root)!r} is not a folder of models")
+        there = folder is not None and os.path.exists(folder)
+        reason = "it is a file" if there else "it does not exist"
+        raise RepositoryError(
+            f"{str(root)!r} is not a folder of models: {reason}; expected a folder "
+            "that has a folder for each model"
+        )
     if not os.access(folder, os.R_OK):
         raise RepositoryError(f"{str(root)!r} cannot be read: permission denied")
     # Deferred: a server without folders of the user exports nothing.

@@ -225,8 +225,8 @@ class Run(Traced):
                 save_run(path, self.model_name, trace, *self._answer(), budget_bytes)
             case suffix:
                 raise ValueError(
-                    "run.save() writes .html (a page to look at) and .blsrun (a run "
-                    f"that blsnb.load_run() reads), not {suffix or 'no suffix at all'}"
+                    f"{str(path)!r} ends in {suffix or 'no suffix'}; expected .html (a "
+                    "page to look at) or .blsrun (a run that blsnb.load_run() reads)"
                 )
         return path
 

@@ -56,7 +56,7 @@ def test_pytest_gets_the_words_unchanged(models, process, tmp_path):
     [
         ([], "name a model repository (see blsnb test --help)"),
         (["-x"], "name a model repository (see blsnb test --help)"),
-        (["nowhere"], "'nowhere' is not a folder of models"),
+        (["nowhere"], "'nowhere' is not a folder of models: it does not exist"),
         (
             ["."],
             "'.' has no folder 'tests'. Tests elsewhere: "

@@ -306,7 +306,8 @@ def test_a_folder_that_cannot_be_swapped_stays(repository, target, monkeypatch):
         export(repository, target)
     assert (
         f"the export to {target} ended early: [Errno 13] no: '{target / 'a'}'. As "
-        "before: a, b."
+        "before: a, b. Export to a folder that you may write, or that does not exist "
+        "yet."
     ) == str(refused.value)
 
     assert before == tree(target)

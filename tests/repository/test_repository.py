@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import reprlib
 from pathlib import Path
 
@@ -294,9 +295,11 @@ def test_a_name_cannot_lead_out_of_the_repository(repository, tmp_path):
 
 
 def test_a_missing_file_to_copy_is_named(repository, tmp_path):
-    """Before anything is written for good."""
-    with pytest.raises(RepositoryError, match="there is no file"):
-        change(repository, {"1/model.py": "", "1/weights": tmp_path / "none"})
+    """Before anything is written for good; a folder is named as such."""
+    for file, found in ((tmp_path / "none", "nothing"), (tmp_path, "a folder")):
+        text = f"'1/weights' cannot be read: there is no file {file} ({found} is there)"
+        with pytest.raises(RepositoryError, match=re.escape(text)):
+            change(repository, {"1/model.py": "", "1/weights": file})
 
     assert {} == tree(repository.private_root)
 
@@ -317,9 +320,12 @@ def test_an_unchanged_file_is_not_copied_again(repository, tmp_path):
 
 
 def test_a_root_must_be_a_folder(tmp_path):
-    """The error names it."""
-    with pytest.raises(RepositoryError, match=r"is not a folder of models$"):
-        ModelRepository([tmp_path / "none"])
+    """The error names it, says what is there, and what is expected."""
+    for name, reason in (("none", "it does not exist"), ("file", "it is a file")):
+        (tmp_path / "file").touch()
+        text = f"'{tmp_path / name}' is not a folder of models: {reason}; expected a "
+        with pytest.raises(RepositoryError, match=f"^{re.escape(text)}folder that has"):
+            ModelRepository([tmp_path / name])
 
 
 def test_a_root_must_be_readable(tmp_path, monkeypatch):

@@ -27,15 +27,15 @@ def test_a_run_is_saved_as_a_page(run, tmp_path):
     ("name", "kind"),
     [
         ("run.pdf", ".pdf"),
-        ("run", "no suffix at all"),
-        ("blsrun", "no suffix at all"),
+        ("run", "no suffix"),
+        ("blsrun", "no suffix"),
     ],
 )
 def test_a_run_is_saved_as_one_of_two_kinds(name, kind, run, tmp_path):
     """The suffix decides; another one is an error that names both."""
     text = (
-        "run.save() writes .html (a page to look at) and .blsrun (a run that "
-        f"blsnb.load_run() reads), not {kind}"
+        f"'{tmp_path / name}' ends in {kind}; expected .html (a page to look at) or "
+        ".blsrun (a run that blsnb.load_run() reads)"
     )
     with pytest.raises(ValueError, match=whole(text)):
         run.save(tmp_path / name)
@@ -149,6 +149,8 @@ def test_a_file_that_cannot_be_written_is_named(name, run, tmp_path):
     with pytest.raises(FileNotFoundError) as error:
         run.save(path)
     assert str(path) == error.value.filename
+    note = f"There is no folder '{path.parent}'. Create it, or correct the path."
+    assert [note] == error.value.__notes__
 
     folder = tmp_path / name
     folder.mkdir()

@@ -352,7 +352,7 @@ def test_the_folder_of_the_tests_is_no_model(pytester, models):
             "mark.triton: share='mine' is not valid; expected function, *, session",
         ),
         ("'models'", "mark.triton takes keyword arguments only: triton(repository=*"),
-        ("repository='no'", "'*/no' is not a folder of models"),
+        ("repository='no'", "'*/no' is not a folder of models: it does not exist; *"),
         ("models='no'", "*failed to load 'no'*"),
         ("model_control_mode='some'", "model_control_mode='some' is not valid; *"),
         (

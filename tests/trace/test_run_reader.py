@@ -42,6 +42,7 @@ from blsnb.views.tree import tree
 
 _FUZZ_S = 3
 TRITONS = "blsnb.load_trace() reads trace files of a Triton server"
+EXPECTED = "expected a file that run.save() or the recorder wrote as .blsrun"
 REFUSALS = Path(__file__).parent / "golden" / "refusals.txt"
 TIMED = {"file": "model.py", "source": "", "lines": [[1, 2, 3]]}
 SAMPLED = [
@@ -424,7 +425,7 @@ def test_a_file_cut_off_at_any_byte_is_read_as_far_as_it_goes(path):
 def cut_head(path: Path, size: int) -> str:
     """Return why a file of this size, cut off in its first chunk, is refused."""
     if not size:
-        return f"{path} is not a saved run: it is empty"
+        return f"{path} is not a saved run: it is empty; {EXPECTED}"
     header = len(MAGIC) + 24
     reason = "it ends before the first chunk does"
     if size > len(MAGIC):
@@ -679,9 +680,9 @@ def changed(value: Any, rng: random.Random) -> Any:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "it is empty"),
-        (b"any text", "it does not begin like one"),
-        (b"PK\x03\x04", "it does not begin like one"),
+        (b"", f"it is empty; {EXPECTED}"),
+        (b"any text", f"it does not begin like one; {EXPECTED}"),
+        (b"PK\x03\x04", f"it does not begin like one; {EXPECTED}"),
         (b'[{"id":1}]', f"it does not begin like one; {TRITONS}"),
         (b'\xef\xbb\xbf\n {"id":1}', f"it does not begin like one; {TRITONS}"),
         (

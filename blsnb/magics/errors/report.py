@@ -118,6 +118,7 @@ class Report:
         name = self._coloured(type(error).__name__, "31")
         message = frames.without_repeats(str(error).rstrip())
         text = [f"{name}: {message}" if message else name]
+        text += map(str, getattr(error, "__notes__", ()))
         if brief:
             return text
         above = [_RULE, *self._frames(full, self._failed_file(error))]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from blsnb.arguments import path_of
 from blsnb.errors import TraceFileError
+from blsnb.files.absent import absence_noted
 from blsnb.files.read_budget import ReadBudget, ReadLimitError, limit_of
 from blsnb.options import options
 from blsnb.trace.facts import ClockReading
@@ -30,6 +31,7 @@ _HINTS = {
     b"{": "blsnb.load_trace() reads trace files of a Triton server",
 }
 """Advice by the first byte of a file."""
+_EXPECTED = "expected a file that run.save() or the recorder wrote as .blsrun"
 
 
 def save_run(
@@ -90,7 +92,8 @@ def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> Sa
         It cannot be opened.
     """
     given = Path(path)
-    with path_of(path=path).open("rb") as file:
+    found = path_of(path=path)
+    with absence_noted(found), found.open("rb") as file:
         head = file.read(_HEAD)
         size = os.fstat(file.fileno()).st_size
         budget = ReadBudget(size, str(given), _limit(size, limit_bytes))
@@ -111,5 +114,5 @@ def read_run(path: str | os.PathLike[str], limit_bytes: int | None = None) -> Sa
 def _refusal(path: Path, head: bytes) -> str:
     """Return why a file with these first bytes is not a saved run."""
     reason = "it does not begin like one" if head else "it is empty"
-    hint = _HINTS.get(head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1])
-    return f"{path} is not a saved run: {reason}" + (f"; {hint}" if hint else "")
+    hint = _HINTS.get(head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1], _EXPECTED)
+    return f"{path} is not a saved run: {reason}; {hint}"

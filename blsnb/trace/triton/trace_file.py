@@ -10,6 +10,7 @@ from pathlib import Path
 
 from blsnb.arguments import path_of
 from blsnb.errors import TraceFileError
+from blsnb.files.absent import absence_noted
 from blsnb.files.read_budget import ReadBudget, ReadLimitError
 from blsnb.printable import counted
 from blsnb.trace.files.v2.chunks import MAGIC
@@ -54,7 +55,9 @@ def read_traces(path: str | os.PathLike[str]) -> list[Trace]:
     requests = TritonRequests()
     gaps: list[str] = []
     pieces = _pieces(path)
-    budget = ReadBudget(sum(piece.stat().st_size for piece in pieces), str(path))
+    with absence_noted(path):
+        size = sum(piece.stat().st_size for piece in pieces)
+    budget = ReadBudget(size, str(path))
     try:
         for piece in pieces:
             gaps += _collect(piece, requests, budget)

@@ -449,6 +449,18 @@ def test_a_missing_output_shows_the_users_line_only(notebook):
     )
 
 
+def test_the_notes_of_an_error_are_shown(notebook, tmp_path):
+    """A file that is absent has a note on a similar name, or on its folder."""
+    (tmp_path / "last.blsrun").touch()
+    lost = notebook.run(
+        f"import blsnb\nblsnb.load_run({str(tmp_path / 'lst.blsrun')!r})"
+    )
+    away = notebook.run(f"blsnb.load_trace({str(tmp_path / 'no' / 't.json')!r})")
+
+    assert "\nDid you mean 'last.blsrun'?\n" in lost.report
+    assert f"\nThere is no folder '{tmp_path / 'no'}'. Create it, or " in away.report
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [

@@ -74,6 +74,7 @@ def test_rows_are_executed_by_a_server(double):
     [
         ("double", "usage: %triton evaluate NAME ROWS"),
         ("double nowhere", "ROWS=nowhere: name 'nowhere' is not defined"),
+        ("double /a.npz", "ROWS=/a.npz: invalid syntax; expected an expression of "),
         ("double rows --metrics rows", "--metrics rows: the notebook has no function"),
         ("double rows --metric first", "--metric. Did you mean --metrics?"),
         ("double rows --batch 0", "batch=0 is not valid"),
