@@ -184,17 +184,16 @@ class ClientRequests:
         __tracebackhide__ = True
         try:
             answer = self._answer(message, root)
+            response = answer.response
+            if response.error is not None:
+                advice = answer.advice or "\n".join(notes_of(response.cause))
+                raise InferenceError(
+                    response.error, response.code, advice=advice
+                ) from response.take_cause()
         except InferenceError as error:
             # The run of a request that would hang shows what happened before.
             error.run = Run(message.model_name, root.record, [], error.message, self)
             raise
-        response = answer.response
-        if response.error is not None:
-            run = Run(message.model_name, root.record, [], response.error, self)
-            advice = answer.advice or "\n".join(notes_of(response.cause))
-            raise InferenceError(
-                response.error, response.code, run, advice
-            ) from response.take_cause()
         responses = functools.partial(_responses_of, response)
         return Run(message.model_name, root.record, responses, None, self)
 
