@@ -104,22 +104,12 @@ def _imported(name: str) -> Any:
     home = next((each for each in _HOMES if name in _HOMES[each].split()), None)
     if home is None:
         raise AttributeError(f"module 'blsnb' has no attribute {name!r}")
-    import gc
     import importlib
 
-    # Nothing that modules make is garbage, but collections would visit all of it.
-    is_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    from blsnb.garbage import collections_paused
+
+    with collections_paused():
         value = getattr(importlib.import_module(home), name)
-    finally:
-        if is_enabled:
-            # What the user has frozen remains frozen.
-            if not gc.get_freeze_count():
-                # This moves all objects to the oldest generation, rarely visited.
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
     globals()[name] = value
     return value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -21,6 +20,7 @@ from blsnb.benchmark.samples import NOTHING, Counts, LoadRow, open_row_of, row_o
 from blsnb.engine.catalog import Catalog
 from blsnb.engine.request.validation import RequestError
 from blsnb.engine.threads.workers import Workers
+from blsnb.garbage import present_objects_left_out
 from blsnb.parts.model_reports import inference_error
 from blsnb.parts.requests import ClientRequest
 from blsnb.parts.server_parts import ServerParts
@@ -121,17 +121,12 @@ def client_threads() -> Iterator[Workers]:
     are elsewhere: their latencies would contain it.
     """
     workers = Workers(MAX_CLIENTS, "blsnb bench")
-    # Somebody else may have frozen objects, and unfreezing is for all or none.
-    freezes = not gc.get_freeze_count()
-    if freezes:
-        gc.freeze()
-    try:
-        yield workers
-    finally:
-        # A model that never returns keeps its thread, as after Ctrl-C.
-        workers.shutdown(cancel_futures=True)
-        if freezes:
-            gc.unfreeze()
+    with present_objects_left_out():
+        try:
+            yield workers
+        finally:
+            # A model that never returns keeps its thread, as after Ctrl-C.
+            workers.shutdown(cancel_futures=True)
 
 
 def _counts(catalog: Catalog, name: str, version: int) -> Counts:
