@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 
@@ -77,6 +77,8 @@ def read_entry(
             value = uploaded_value(entry.upload, spec)
         case InputSource.VARIABLE:
             value = _variable(entry.text.strip(), variables)
+        case _:
+            assert_never(entry.source)
     _check(value.value, spec)
     return value
 

@@ -216,7 +216,7 @@ def _verdict(found: TensorDifference) -> str:
             return "different shape"
         case ValueChange.DATATYPE:
             return f"different datatype; {_values(found)}"
-        case _:
+        case ValueChange.VALUES | ValueChange.UNKNOWN:
             return _values(found)
 
 

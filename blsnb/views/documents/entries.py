@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from blsnb.tensors import preview
 from blsnb.tensors.preview import Grid, Image, Preview, Text
@@ -113,6 +113,8 @@ def placed(shown: Preview, buffer: Buffer) -> Entry:
                 own["values"] = list(shown.values)
         case Image():
             own = {"kind": "image", "layout": shown.layout}
+        case _:
+            assert_never(shown)
     return own | {
         "index": list(shown.index),
         "rows": shown.rows,
