@@ -57,5 +57,5 @@ def measure(prepare: str, work: str, *arguments: str | Path) -> Measured:
         timeout=_TIMEOUT_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert 0 == done.returncode, done.stderr
     return Measured(*json.loads(done.stdout))

@@ -134,6 +134,34 @@ def holds_elements(node: ast.expr, parameters: set[str]) -> bool:
     return False
 
 
+def swapped(path: Path) -> Iterator[int]:
+    """Yield the lines of assertions ``actual == expected``, with a literal at the end.
+
+    A literal beside `or` may be a condition of the test.
+    """
+    for node in _nodes(path):
+        if isinstance(node, ast.Assert):
+            parts = [node.test]
+            if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And):
+                parts = node.test.values
+            yield from (each.lineno for each in parts if _ends_in_literal(each))
+
+
+def _ends_in_literal(node: ast.expr) -> bool:
+    match node:
+        case ast.Compare(left, [ast.Eq()], [right]):
+            return _is_literal(right) and not _is_literal(left)
+    return False
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return isinstance(node, ast.JoinedStr)
+    return True
+
+
 def pausing() -> Iterator[tuple[str, str]]:
     """Yield file and text of every call that pauses, also in helpers."""
     for path in files():

@@ -122,6 +122,35 @@ def test_an_obscure_phrase_is_found(text, phrases):
     assert phrases == sources.obscure(text)
 
 
+def test_assertions_have_the_expected_value_first():
+    """A failure reads the same everywhere: `assert expected == actual`."""
+    assert [] == [
+        f"{path.relative_to(TESTS)}:{line}"
+        for path in some([*sources.files()])
+        for line in sources.swapped(path)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_swapped"),
+    [
+        ("assert found == 1", True),
+        ("assert found == [-1, {'a': ()}]", True),
+        ("assert found and found == 'a'", True),
+        ("assert 1 == found", False),
+        ("assert found == other", False),
+        ("assert found == [other]", False),
+        ("assert every(found) or found == 1", False),
+    ],
+)
+def test_an_expected_value_at_the_end_is_found(line, is_swapped, tmp_path):
+    """An expected value is found if it is a literal."""
+    path = tmp_path / "test_it.py"
+    path.write_text(line)
+
+    assert is_swapped == bool([*sources.swapped(path)])
+
+
 def test_no_test_asserts_over_an_empty_collection():
     """A check of every element uses `every` or `some`."""
     assert [] == [

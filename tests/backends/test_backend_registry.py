@@ -170,10 +170,10 @@ def test_a_backend_that_cannot_be_imported_is_reported(server, tmp_path, monkeyp
         add(server)
 
     assert "unable to find backend library for backend 'echo'" in caught.value.message
-    assert caught.value.advice == (
+    assert (
         'The backend is installed, but cannot be imported: ModuleNotFoundError("No '
         f"module named 'third_party_nowhere'\").\n{STANDIN.format('leaf')}"
-    )
+    ) == caught.value.advice
 
 
 @pytest.mark.parametrize(

@@ -186,10 +186,10 @@ def test_a_scalar_must_have_dims_of_one(server):
         "input { name: 'X' data_type: TYPE_FP32 dims: [1, 2] }",
     )
 
-    assert reason == (
+    assert (
         f"{UNABLE}scalar tensor 'X', should only provide 1 in the model configuration "
         "when the model doesn't support batching. Model configuration provided: [1,2]."
-    )
+    ) == reason
 
 
 def test_an_optional_input_must_not_be_batched(server):
@@ -202,10 +202,10 @@ def test_an_optional_input_must_not_be_batched(server):
     )
     bias = "input { name: 'BIAS' data_type: TYPE_FP32 dims: 2 optional: true }"
 
-    assert refusal(server, data, f"max_batch_size: 4 {IO} {bias}") == (
+    assert (
         f"{UNABLE}optional input 'BIAS' is not supported for models that support "
         "batching"
-    )
+    ) == refusal(server, data, f"max_batch_size: 4 {IO} {bias}")
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_only_tensors_are_inputs_and_outputs(written, kind):
     """The text names ONNX Runtime's type."""
     with pytest.raises(BackendError) as caught:
         tensors_of([SimpleNamespace(name="X", type=written, shape=[])])
-    assert (caught.value.code, str(caught.value)) == (
+    assert (
         "UNSUPPORTED",
         f"Unsupported ONNX Type 'ONNX_TYPE_{kind}' for I/O 'X', expected "
         "'ONNX_TYPE_TENSOR'.",
-    )
+    ) == (caught.value.code, str(caught.value))
 
 
 @pytest.mark.parametrize(

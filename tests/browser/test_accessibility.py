@@ -109,4 +109,4 @@ def test_tab_reaches_all_controls_and_focus_is_visible(page, tmp_path):
 
     assert sorted(found) == found
     assert len(seen) < 40
-    assert [stop for stop in seen if stop[1] not in ("2px", "3px")] == []
+    assert [] == [stop for stop in seen if stop[1] not in ("2px", "3px")]

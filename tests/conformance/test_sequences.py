@@ -134,7 +134,7 @@ def test_an_id_that_is_a_text_reaches_the_model(agree, scene, id):
             return [s.over(), executions(s)]
 
     def ours(known, seen):
-        assert known[1] == []
+        assert [] == known[1]
         assert "unexpected number of string elements 2" in known[0]["named"][1]
         assert ["object", [1, 1], str([[id.encode()]])] == seen[1][0][0][3]["ID"]
 

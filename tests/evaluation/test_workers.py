@@ -132,7 +132,7 @@ def test_the_worst_rows_of_a_metric_have_runs_from_processes(double: Server) -> 
         keep=2,
         workers=1,
     )
-    assert found.worst["first"] == [299, 298]
+    assert [299, 298] == found.worst["first"]
     runs = [found.run(number) for number in (299, 298)]
     assert [299, 298] == [run.outputs["Y"][0] // 2 for run in runs]
     assert {} == found.without_run

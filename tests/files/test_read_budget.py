@@ -53,11 +53,11 @@ def test_spent_bytes_reduce_the_budget_until_they_are_released():
     budget.release(6)
     budget.spend(10)
 
-    assert str(exceeded.value) == (
+    assert (
         "reading the body of 1,234 bytes would take more than 10 bytes of memory; to "
         "allow more, set blsnb.options.read_limit_bytes (on a command line: "
         "--read-limit-bytes)"
-    )
+    ) == str(exceeded.value)
 
 
 def test_a_stream_is_read_up_to_the_limit():

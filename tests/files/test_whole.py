@@ -16,10 +16,10 @@ def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
         first.write_text("first")
         with whole_file(path) as second:
             second.write_text("second")
-            assert first.read_text() == "first"
-        assert path.read_text() == "second"
+            assert "first" == first.read_text()
+        assert "second" == path.read_text()
 
-    assert path.read_text() == "first"
+    assert "first" == path.read_text()
     assert [path] == list(tmp_path.iterdir())
 
 

@@ -26,7 +26,7 @@ def test_each_option_has_the_field_of_its_type():
         for each in box.widget.children[0].children
     }
 
-    assert found == {
+    assert {
         "outputs": "SelectMultiple",
         "version": "Text",
         "parameters": "Textarea",
@@ -36,7 +36,7 @@ def test_each_option_has_the_field_of_its_type():
         "sequence end": "Checkbox",
         "priority": "BoundedIntText",
         "timeout us": "BoundedIntText",
-    }
+    } == found
 
 
 def test_the_field_of_parameters_says_how_they_are_written():
@@ -113,7 +113,7 @@ def test_a_long_request_is_broken_into_lines():
 
     code = request_code("m", values, {"priority": 2})
 
-    assert code == (
+    assert (
         "import blsnb\n"
         "import numpy as np\n"
         "\n"
@@ -125,7 +125,7 @@ def test_a_long_request_is_broken_into_lines():
         "    },\n"
         "    priority=2,\n"
         ")"
-    )
+    ) == code
 
 
 def test_the_cell_of_a_decoupled_model_prints_its_responses():

@@ -234,7 +234,7 @@ def test_the_card_of_a_complete_model_that_was_never_loaded_has_the_command(
     ) as server:
         text = card.text(server.model("double"))
 
-    assert text == "double not loaded\n%triton load double loads it"
+    assert "double not loaded\n%triton load double loads it" == text
 
 
 def test_files_are_put_beside_the_model(notebook, tmp_path):

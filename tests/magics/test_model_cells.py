@@ -81,7 +81,7 @@ def test_the_source_of_the_newest_version_is_set(repository):
     notebook.run("%triton edit double")
 
     newest = notebook.shell.rl_next_input.partition("\n")[0]
-    assert newest == "%%triton_model double --version 10"
+    assert "%%triton_model double --version 10" == newest
 
 
 def test_a_model_without_a_source_begins_with_its_configuration(repository):

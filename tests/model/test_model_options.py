@@ -155,9 +155,9 @@ def test_a_contradiction_is_refused(
     with pytest.raises(ModelConfigError) as caught:
         merge_options(parse_pbtxt(text), options)
 
-    assert caught.value.message == (
+    assert (
         f"the option {both[0]} contradicts the configuration, which has {both[1]}"
-    )
+    ) == caught.value.message
     assert "Change one of them, or omit the option." == caught.value.advice
 
 

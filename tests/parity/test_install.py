@@ -57,7 +57,7 @@ def test_other_systems_are_refused(monkeypatch):
     with pytest.raises(install.CannotInstallError) as refused:
         install.check_machine()
 
-    assert str(refused.value) == "it needs Linux x86_64; this is Darwin arm64"
+    assert "it needs Linux x86_64; this is Darwin arm64" == str(refused.value)
 
 
 def test_an_old_glibc_is_refused(monkeypatch):
@@ -69,7 +69,7 @@ def test_an_old_glibc_is_refused(monkeypatch):
     with pytest.raises(install.CannotInstallError) as refused:
         install.check_machine()
 
-    assert str(refused.value) == "it needs glibc 2.35 or later; this is glibc 2.31"
+    assert "it needs glibc 2.35 or later; this is glibc 2.31" == str(refused.value)
 
 
 def test_without_an_interpreter_the_error_lists_the_candidates(monkeypatch):
@@ -293,7 +293,7 @@ def test_a_machine_with_a_new_glibc_is_accepted(monkeypatch, version):
 
     with pytest.raises(install.CannotInstallError) as refused:
         install.check_machine()
-    assert str(refused.value) == "it needs glibc 2.35 or later; this is not glibc "
+    assert "it needs glibc 2.35 or later; this is not glibc " == str(refused.value)
 
 
 @pytest.mark.parametrize(("required", "status"), [("1", 1), ("", 0)])
@@ -331,7 +331,7 @@ def test_an_incomplete_installation_is_not_used(tmp_path, monkeypatch):
     for part in (*parts.values(), env.python_library):
         (tmp_path / part).touch()
     assert env == environment.installed()
-    assert env.python_version == "3.11"
+    assert "3.11" == env.python_version
 
 
 def test_only_folders_of_an_installation_are_replaced(tmp_path):

@@ -68,11 +68,11 @@ def test_other_arguments_are_refused(
     with pytest.raises(TypeError) as caught:
         getattr(bound_logger(backend), name)(*arguments)
 
-    assert str(caught.value) == (
+    assert (
         f"{name}(): incompatible function arguments. The following argument types are "
         f"supported:\n    1. {signature}\n\nInvoked with: "
         f"{', '.join(map(repr, arguments))}"
-    )
+    ) == str(caught.value)
     assert [] == backend.lines
 
 

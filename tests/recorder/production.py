@@ -195,7 +195,7 @@ def own_environment(env: TritonEnv, folder: Path) -> TritonEnv:
 
 def install(env: TritonEnv) -> None:
     """Install the recorder as a user does."""
-    assert main(["recorder", "install", "--python", env.python]) == 0
+    assert 0 == main(["recorder", "install", "--python", env.python])
 
 
 class Production:

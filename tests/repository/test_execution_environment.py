@@ -182,10 +182,10 @@ def test_an_environment_is_activated_by_its_script(pack, is_folder):
 
     with pytest.raises(EnvironmentPathError) as failure:
         note_of(path)
-    assert str(failure.value) == (
+    assert (
         f"Path {path}/bin/activate does not exist. The Python environment should "
         "contain an 'activate' script."
-    )
+    ) == str(failure.value)
 
 
 def test_an_archive_may_be_unpacked_and_have_names_in_its_folder(pack):

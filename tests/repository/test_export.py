@@ -466,10 +466,10 @@ def test_a_path_from_which_triton_loads_nothing_is_noted(
     """The load would never end, or fail; a link has another path."""
     (note,) = export(repository, tmp_path / folder, "b").notes
 
-    assert note == (
+    assert (
         f"the path '{tmp_path / folder}' {words}; give it another path, such as that "
         "of a link"
-    )
+    ) == note
 
 
 def test_a_name_with_which_triton_loads_nothing_is_noted(repository, target):
@@ -477,20 +477,20 @@ def test_a_name_with_which_triton_loads_nothing_is_noted(repository, target):
     put(repository, "\xe9t\xe9", {"1/model.py": "pass", "config.pbtxt": ""})
     notes = export(repository, target, "\xe9t\xe9").notes
 
-    assert notes == (
+    assert (
         "\xe9t\xe9: the name is not ASCII; a Python model with such a path does not "
         "load on Triton 24.10, which fails with UnicodeEncodeError",
-    )
+    ) == notes
 
 
 def test_a_missing_configuration_is_noted(repository, target):
     """A strict server refuses the model."""
     (note,) = export(repository, target, "a").notes
 
-    assert note == (
+    assert (
         "a: there is no config.pbtxt; auto_complete_config must give inputs and "
         "outputs, and a server with --disable-auto-complete-config refuses the model"
-    )
+    ) == note
 
 
 def test_an_invalid_configuration_is_noted(repository, target):

@@ -46,7 +46,7 @@ def test_a_run_is_saved_and_loaded(run, tmp_path):
     """It has the outputs and the view of the saved one."""
     loaded = load_run(run.save(tmp_path / "run.blsrun"))
 
-    assert repr(loaded) == f"<Imported{repr(run)[1:]}"
+    assert f"<Imported{repr(run)[1:]}" == repr(loaded)
     assert [2, 4] == loaded["Y"].tolist()
     assert run.notes == loaded.notes
     assert "run.blsrun" == loaded.trace.file

@@ -76,12 +76,12 @@ def test_memory_is_freed_with_its_last_view():
     array = empty((1000,), np.uint8, device)
     view = array.reshape(10, 100)[2:]
     del array
-    assert device.in_use == 1000
+    assert 1000 == device.in_use
     taken = from_dlpack(view)
     del view
-    assert device.in_use == 1000
+    assert 1000 == device.in_use
     del taken
-    assert device.in_use == 0
+    assert 0 == device.in_use
 
 
 def test_memory_of_the_host_is_refused():

@@ -53,7 +53,7 @@ def test_the_largest_deviation_is_that_of_the_elements(data):
     assert max(amounts, default=None) == found.largest
     if found.differing:
         [at] = found.index
-        assert amounts == [] or abs(pairs[at][0] - pairs[at][1]) == found.largest
+        assert [] == amounts or abs(pairs[at][0] - pairs[at][1]) == found.largest
         assert pairs[at] in [pair for pair in pairs if pair[0] != pair[1]]
 
 
@@ -187,7 +187,7 @@ def test_texts_differ_at_their_first_element():
     found = difference(after, before)
 
     assert (2, (1, 0), None) == (found.differing, found.index, found.largest)
-    assert found.words == (f"2 of 4 differ; first at [1, 0]: '{'x' * 40}'…, was 'c'")
+    assert (f"2 of 4 differ; first at [1, 0]: '{'x' * 40}'…, was 'c'") == found.words
 
 
 def test_truth_values_differ():

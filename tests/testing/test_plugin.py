@@ -216,7 +216,7 @@ def test_a_server_is_shared_by_the_tests_of_a_scope(share, count, run_tests, pyt
     began = [n for n, said in enumerate(stage.seen) if said == "initialize shared"]
     assert 2 * count == 2 * len(began) == len(stage.seen)
     # Those of the second file are loaded when those of the first are closed.
-    assert share == "session" or count == began[len(began) // 2]
+    assert "session" == share or count == began[len(began) // 2]
 
 
 @pytest.mark.usefixtures("models")

@@ -87,7 +87,7 @@ def test_a_file_cut_off_has_a_remark_about_its_end(read):
     at = text.index('{"id":1,"activity"')
     [trace] = read(text[: at + 30])
 
-    assert len(trace.spans) == 3
+    assert 3 == len(trace.spans)
     assert (
         "Read from trace.json, a trace file of a Triton server. Such a file contains "
         "no errors, logs, sources or instances.",

@@ -106,7 +106,7 @@ def test_every_changed_byte_is_found():
 def test_damage_has_a_reason(data, kind, text):
     """It says whether the end of the file is missing."""
     reader = ChunkReader(io.BytesIO(data[len(MAGIC) :]), len(data))
-    assert [reader.read().type, reader.read().type] == ["HEAD", "CALL"]
+    assert ["HEAD", "CALL"] == [reader.read().type, reader.read().type]
     with pytest.raises(DamagedChunk) as damage:
         reader.read()
 

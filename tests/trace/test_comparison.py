@@ -138,7 +138,7 @@ def test_responses_of_a_stream_are_compared_by_their_number(before):
     [text] = change.tensors
     assert (1, "output") == (text.response, text.role)
     assert (
-        text.difference.words == "1 of 1 differ; first at [0]: 'other', was 'token 1'"
+        "1 of 1 differ; first at [0]: 'other', was 'token 1'" == text.difference.words
     )
 
 

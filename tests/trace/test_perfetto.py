@@ -51,7 +51,7 @@ def check(events: list[dict]) -> None:
         elif event["ph"] in "be":
             waits[event["id"]].append(event)
     for pair in (*flows.values(), *waits.values()):
-        assert len(pair) == 2
+        assert 2 == len(pair)
     for track in slices.values():
         check_nesting(track)
     for flow in flows.values():

@@ -147,7 +147,7 @@ def test_any_value_is_imported_again(ref):
     )
 
     assert value_of(ref) == value_of(read)
-    assert ref.dtype.datatype == "BYTES" or ref.byte_size == read.byte_size
+    assert "BYTES" == ref.dtype.datatype or ref.byte_size == read.byte_size
 
 
 def test_short_floats_are_read_to_the_nearest():

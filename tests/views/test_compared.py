@@ -114,9 +114,9 @@ def test_own_times_are_compared_model_by_model():
         names[model]: delta and delta.sign for model, delta in own_times(EDITED).items()
     }
 
-    assert signs["text_detector"] == "▼"
-    assert signs["llm_extract"] == "▲"
-    assert signs["embedder"] == "≈"
+    assert "▼" == signs["text_detector"]
+    assert "▲" == signs["llm_extract"]
+    assert "≈" == signs["embedder"]
     assert signs["audit"] is None
 
 

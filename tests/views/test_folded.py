@@ -152,7 +152,7 @@ def test_a_very_long_run_of_a_file_is_folded_for_the_page():
 
     assert short.call_count == len(trace.spans)
     assert trace is shortened(trace, 2000)
-    assert len(short.spans) == 103
+    assert 103 == len(short.spans)
     assert [*range(103)] == [span.index for span in short.spans]
     for span in some(short.spans):
         before = starts[span.request_start_ns]
@@ -163,7 +163,7 @@ def test_a_very_long_run_of_a_file_is_folded_for_the_page():
     kept = {starts[span.request_start_ns].index for span in short.spans}
     assert {0, 500, 600, 700, 1001} <= kept
     again = shortened(short, 50)
-    assert (again.call_count, again.error_count) == (1002, 1)
+    assert (1002, 1) == (again.call_count, again.error_count)
 
 
 def test_a_page_of_a_very_long_run_has_a_note_that_it_is_folded(monkeypatch):

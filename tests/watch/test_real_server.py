@@ -69,9 +69,9 @@ def test_rate_level_and_count_change_while_the_server_runs(real):
     try:
         settings.change(rate=7, level="timestamps", count=50)
         text = described(settings.read())
-        assert text == (
+        assert (
             "mode opentelemetry, level TIMESTAMPS, 1 of 7 requests, at most 50 more"
-        )
+        ) == text
     finally:
         settings.change(rate=1, count=-1)
 

@@ -72,7 +72,7 @@ def infer(address: str, request_id: str, **headers: str) -> None:
     connection = http.client.HTTPConnection(address, timeout=60)
     try:
         connection.request("POST", "/v2/models/double/infer", body, headers)
-        assert connection.getresponse().status == 200
+        assert 200 == connection.getresponse().status
     finally:
         connection.close()
 

@@ -161,7 +161,7 @@ def test_a_decoupled_step_makes_the_ensemble_decoupled(models):
         models, "stream", ensemble(step("counts", "EX", "M"), step("triple", "M", "EY"))
     )
 
-    assert models.config("stream")["model_transaction_policy"] == {"decoupled": True}
+    assert {"decoupled": True} == models.config("stream")["model_transaction_policy"]
     answers = [
         response["EY"].tolist()
         for response in models.stream("stream", X)

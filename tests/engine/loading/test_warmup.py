@@ -118,7 +118,7 @@ def test_a_response_may_come_later(server):
     """
     server.define("m", cell(execute), config=warmed())
 
-    assert stage.seen[0] == "executed"
+    assert "executed" == stage.seen[0]
     assert (1, 1) == counts(server)
 
 

@@ -154,12 +154,12 @@ def test_the_page_says_what_is_compared():
     )
     page = comparison_page(later.compare(earlier))
 
-    assert page.facts == [
+    assert [
         "4 rows in both",
         "1 newly failed",
         "1 fixed",
         "1 with other outputs",
-    ]
+    ] == page.facts
     assert ["difference of iou"] == [each.name for each in page.distributions]
     failed, changed, metrics, times = page.tables
     assert ("row", "code", "text") == failed.head
@@ -174,7 +174,7 @@ def test_the_page_says_what_is_compared():
     assert ("1", "0", "no clear difference") == metrics.rows[0][4:]
     assert ("", "before", "now", "ratio") == times.head
     assert ["latency", "m"] == [row[0] for row in times.rows]
-    assert page.notes == ["1 row of this evaluation not compared."]
+    assert ["1 row of this evaluation not compared."] == page.notes
 
 
 def test_long_tables_of_a_page_name_the_whole_number():
@@ -189,7 +189,7 @@ def test_long_tables_of_a_page_name_the_whole_number():
     assert "Newly failed" == whole.tables[0].title
     assert "Newly failed, 20 of 21" == page.tables[0].title
     assert 20 == len(page.tables[0].rows)
-    assert page.notes == [
+    assert [
         "No output was compared: both evaluations must keep it, by outputs=[...] or "
         "because it has at most 1 KiB."
-    ]
+    ] == page.notes

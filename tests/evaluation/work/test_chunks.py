@@ -62,14 +62,14 @@ def test_chunks_grow_to_their_duration() -> None:
     """Rows of 5 ms are executed ten at a time; fast rows in large chunks."""
     assert int(CHUNK_US / 5000) == grown(Chunks(ROWS), 5000.0)
     assert MAX_ROWS == grown(Chunks(ROWS), 0.0)
-    assert grown(Chunks(ROWS), 1e9) == 1
+    assert 1 == grown(Chunks(ROWS), 1e9)
 
 
 def test_chunks_hold_whole_batches() -> None:
     """The number of rows is a multiple of the batch, and at least one batch."""
-    assert grown(Chunks(ROWS, batch=8), 1500.0) % 8 == 0
-    assert grown(Chunks(ROWS, batch=8), 1e9) == 8
-    assert grown(Chunks(ROWS, batch=1000), 0.0) == 1000
+    assert 0 == grown(Chunks(ROWS, batch=8), 1500.0) % 8
+    assert 8 == grown(Chunks(ROWS, batch=8), 1e9)
+    assert 1000 == grown(Chunks(ROWS, batch=1000), 0.0)
 
 
 def test_chunks_of_large_inputs_are_small() -> None:
@@ -82,7 +82,7 @@ def test_results_of_no_row_teach_nothing() -> None:
     """An empty list of results leaves the size."""
     chunks = Chunks(ROWS)
     chunks.note([])
-    assert chunks.size == 1
+    assert 1 == chunks.size
 
 
 @st.composite

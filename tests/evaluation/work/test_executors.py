@@ -154,7 +154,7 @@ def test_ctrl_c_yields_what_ends_in_time(
     found = []
     with pytest.raises(KeyboardInterrupt):
         found.extend(runner.results(with_interrupt()))
-    assert len(taken) == 10
+    assert 10 == len(taken)
     assert len(found) <= 9
 
 
@@ -162,7 +162,7 @@ def test_dask_never_returns_an_earlier_result(opened: Opening) -> None:
     """Two equal tasks have different tokens."""
     chunk = Chunk(0, (Row(0, {"X": np.array([1, 1])}),))
     tasks = [Task(opened.copy, opened.settings, chunk) for _ in range(2)]
-    assert len({task.__dask_tokenize__() for task in tasks}) == 2
+    assert 2 == len({task.__dask_tokenize__() for task in tasks})
 
 
 class Scheduler:

@@ -48,7 +48,7 @@ def test_a_message_that_cannot_be_pickled_leaves_the_connection_usable() -> None
     with pytest.raises(Exception, match="pickle"):
         send(ours, [np.zeros(10_000), lambda: 0])
     send(ours, "next")
-    assert receive(theirs) == "next"
+    assert "next" == receive(theirs)
     ours.close()
     theirs.close()
 

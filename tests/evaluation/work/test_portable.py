@@ -86,7 +86,7 @@ def test_an_override_travels_as_it_serves(server: Server, tmp_path: Path) -> Non
     copy = copy_server(parts_of(server), "double", tmp_path)
     opened = copy.open(tmp_path)
     try:
-        assert opened.reports.config("double")["max_batch_size"] == 4
+        assert 4 == opened.reports.config("double")["max_batch_size"]
     finally:
         opened.lifetime.close()
 
@@ -98,8 +98,8 @@ def test_settings_travel(tmp_path: Path) -> None:
         copy = copy_server(parts_of(server), "double", tmp_path)
     opened = copy.open(tmp_path)
     try:
-        assert opened.engine.release == (24, 10)
-        assert opened.engine.settings.cache_bytes == 1000
+        assert (24, 10) == opened.engine.release
+        assert 1000 == opened.engine.settings.cache_bytes
     finally:
         opened.lifetime.close()
 

@@ -73,10 +73,10 @@ def test_only_the_rows_that_kill_their_worker_fail(runner: RowsInProcesses) -> N
     found = by_number(runner, Chunks(rows([-1, 6])))
     assert [12, 2] == found[1].outputs["Y"].tolist()
     assert KILLED_CODE == found[0].code
-    assert found[0].error == (
+    assert (
         f"{MAX_DEATHS} worker processes ended while they executed this row; the last "
         "one was killed by SIGKILL"
-    )
+    ) == found[0].error
 
 
 def test_the_end_of_a_worker_is_noticed_though_its_child_runs(

@@ -27,9 +27,9 @@ def test_batches_are_a_histogram_with_reasons(batched):
     [shown] = batched.run("%triton stats double --batching").texts
 
     title, sizes, requests, reasons = shown.split("\n\n")
-    assert title == (
+    assert (
         "double version 1 (dynamic_batching): 3 requests in 3 executions, 1 in each"
-    )
+    ) == title
     head, *rows = sizes.splitlines()
     assert ["batch", "size", "executions"] == head.split()
     assert [["1", "1"], ["3", "2"]] == [row.split()[:2] for row in rows]
@@ -43,10 +43,10 @@ def test_batches_of_all_models_are_shown_without_a_name(batched):
     batched.run(DOUBLE.replace("triton_model double", "triton_model alone"))
     alone, double = batched.run("%triton stats --batching").texts
 
-    assert alone == (
+    assert (
         "alone version 1 (no batcher: each request is executed alone): "
         "0 requests in 0 executions"
-    )
+    ) == alone
     assert double.startswith("double version 1 (dynamic_batching): 3")
 
 

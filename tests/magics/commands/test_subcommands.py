@@ -134,7 +134,7 @@ def test_models_are_a_table(double):
     [shown] = double.run("%triton models").outputs
 
     head, another, gone = shown["text/plain"].splitlines()
-    assert head.split()[:3] == ["model", "version", "state"]
+    assert ["model", "version", "state"] == head.split()[:3]
     assert another.startswith("another  1        READY        cell In[")
     assert "  X:FP32[-1] → Y:FP32[-1]  " in another
     assert gone.startswith("double   -        UNAVAILABLE")

@@ -51,7 +51,7 @@ def test_a_resumed_evaluation_executes_no_row_again(double, tmp_path):
     again = double.run(line).value
 
     assert 5 == len(first) == len(again)
-    assert [*first.runs] == [0, 1, 2, 3, 4]
+    assert [0, 1, 2, 3, 4] == [*first.runs]
     assert {} == again.runs
 
 

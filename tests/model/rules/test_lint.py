@@ -32,11 +32,11 @@ def test_a_batch_in_dims_is_found(text):
 
     config = parse_pbtxt(text)
     dims = config.inputs[0].dims
-    assert found == (
+    assert (
         f"max_batch_size is 8 and dims of every tensor begin with {dims[0]}: {BATCH} "
         f"(for 'X0' write dims: [ {', '.join(map(str, dims[1:]))} ]), because Triton "
         "adds it itself"
-    )
+    ) == found
     assert ["input[0].dims"] == [each.field for each in lint(config)]
 
 

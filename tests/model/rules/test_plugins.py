@@ -31,10 +31,10 @@ def test_a_backend_in_python_is_searched_beside_the_others():
     """The text is that of a server whose backends are no links."""
     error = refusal(check_runtime, 'runtime: "model.py"', Path("r/m/1"))
 
-    assert error.message == (
+    assert (
         "unable to find Python backend based backend library 'model.py' for model "
         "'m', searched: '/opt/tritonserver/backends/python/model.py'"
-    )
+    ) == error.message
     assert ("create", "INVALID_ARG") == (error.stage, error.code)
     assert (
         "Leave runtime out: blsnb runs backends, and no other shared libraries."
@@ -48,9 +48,9 @@ def test_the_library_of_another_backend_is_never_loaded(tmp_path):
     library.write_bytes(b"\x7fELF".ljust(64, b"\0"))
     error = refusal(check_runtime, 'runtime: "own.so"', tmp_path / "1")
 
-    assert error.message == (
+    assert (
         f"unable to load shared library: {library}: blsnb loads no shared libraries"
-    )
+    ) == error.message
     assert "NOT_FOUND" == error.code
 
 
@@ -58,10 +58,10 @@ def test_a_library_is_searched_in_three_folders():
     """The text ends with a blank, as Triton's does."""
     error = refusal(check_runtime, 'runtime: "own.so"', Path("r/m/1"))
 
-    assert error.message == (
+    assert (
         "unable to find backend library 'own.so' for model 'm', searched: 'r/m/1' "
         "'r/m' '/opt/tritonserver/backends/python' "
-    )
+    ) == error.message
     assert "INVALID_ARG" == error.code
 
 
@@ -84,7 +84,7 @@ def test_a_file_that_is_no_library_has_the_linkers_reason(tmp_path, content, rea
         library.write_bytes(content)
     error = refusal(check_runtime, 'runtime: "own.so"', tmp_path / "1")
 
-    assert error.message == f"unable to load shared library: {library}: {reason}"
+    assert f"unable to load shared library: {library}: {reason}" == error.message
 
 
 def test_a_configuration_without_agents_is_accepted():
@@ -96,7 +96,7 @@ def test_agents_without_an_agent_are_refused():
     """Triton fails, or ends; the advice is to leave them out."""
     error = refusal(check_agents, "model_repository_agents { }")
 
-    assert error.message == "model m has model_repository_agents without an agent"
+    assert "model m has model_repository_agents without an agent" == error.message
     assert (
         "Triton fails to load the model, or ends. Leave the field out."
     ) == error.advice
@@ -107,10 +107,10 @@ def test_a_missing_agent_is_named():
     agents = "agents { name: 'checksum' } agents { name: 'other' }"
     error = refusal(check_agents, f"model_repository_agents {{ {agents} }}")
 
-    assert error.message == (
+    assert (
         "unable to find 'libtritonrepoagent_checksum.so' for repo agent 'checksum', "
         "searched: /opt/tritonserver/repoagents"
-    )
+    ) == error.message
     assert (
         "blsnb has no repository agents. Leave model_repository_agents out here; "
         "a server with this agent needs it."

@@ -26,7 +26,7 @@ def test_refused_texts_fail_at_tritons_position(source: str, position: str) -> N
         parsed(source)
     error = caught.value
 
-    assert position == f"{error.line}:{error.column}"
+    assert f"{error.line}:{error.column}" == position
 
 
 @pytest.mark.parametrize("value", ["true0x1", "-0x0", "0x2", "-00"])

@@ -76,10 +76,10 @@ def test_a_feature_exists_from_its_release_on(feature):
 )
 def test_a_note_names_a_missing_feature_and_its_release(feature, name, since):
     """It suggests doing without, or choosing a newer release."""
-    assert too_new(feature) == (
+    assert (
         f"Triton has {name} since {since}, and triton_release is older. Do without it, "
         f"or set triton_release to {since} or newer and run the model on such a server."
-    )
+    ) == too_new(feature)
 
 
 def test_an_unknown_feature_is_an_error():
@@ -101,13 +101,13 @@ def test_older_responses_have_no_parameters(release):
     with pytest.raises(AttributeError) as of_class:
         _ = pb_utils.InferenceResponse.parameters
 
-    assert str(refused.value) == (
+    assert (
         "__init__(): incompatible constructor arguments. The following argument types "
         "are supported:\n    1. c_python_backend_utils.InferenceResponse("
         "output_tensors: List[c_python_backend_utils.Tensor] = [], error: "
         "c_python_backend_utils.TritonError = None)\n\n"
         "Invoked with: kwargs: output_tensors=[], parameters={}"
-    )
+    ) == str(refused.value)
     name = "c_python_backend_utils.InferenceResponse"
     assert f"'{name}' object has no attribute 'parameters'" == str(of_object.value)
     assert f"type object '{name}' has no attribute 'parameters'" == str(of_class.value)
@@ -193,10 +193,10 @@ def test_a_name_with_special_characters_of_a_shell_does_not_load(name, found):
     with Server() as server, pytest.raises(ModelLoadError) as failed:
         server.define(name, NOTHING, config="")
 
-    assert failed.value.message == (
+    assert (
         f"load failed for model '{name}': version 1 is at UNAVAILABLE state: "
         "Invalid argument: Invalid stub name: contains invalid characters;\n"
-    )
+    ) == failed.value.message
     assert (
         f"The name {name!r} has {found}, which a shell would act on. Rename the model, "
         "or its instance group."

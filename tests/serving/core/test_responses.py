@@ -64,7 +64,7 @@ def test_some_types_have_no_classes(datatype: str) -> None:
     """The text is Triton's."""
     with pytest.raises(RequestError) as caught:
         classes([0], datatype, 1)
-    assert caught.value.message == (
+    assert (
         f"class result not available for output due to unsupported type '{datatype}'"
-    )
+    ) == caught.value.message
     assert "INVALID_ARG" == caught.value.code

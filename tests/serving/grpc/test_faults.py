@@ -58,9 +58,9 @@ def test_a_thousand_idle_connections_cost_no_thread(wire: Connection) -> None:
     idle = [socket.create_connection((host, int(port))) for _ in range(1000)]
 
     assert live(wire)
-    assert values(wire.stub.ModelInfer(infer_request("double", 1), timeout=CALL_S)) == [
-        2.0
-    ]
+    assert [2.0] == values(
+        wire.stub.ModelInfer(infer_request("double", 1), timeout=CALL_S)
+    )
     assert threading.active_count() <= threads + 2
     for each in idle:
         each.close()

@@ -264,7 +264,7 @@ def test_a_closed_server_is_unavailable(http_served: Any) -> None:
     status, found = http_served.infer("double", [1])
 
     assert status in (404, 503)
-    assert list(found) == ["error"]
+    assert ["error"] == list(found)
     assert (400, b"") == http_served.ask("/v2/health/ready")
 
 

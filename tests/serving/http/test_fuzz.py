@@ -213,7 +213,7 @@ def check_head(served: Any, sent: bytes) -> None:
         client.sendall(sent)
         client.shutdown(1)
         found = b"".join(iter(lambda: client.recv(1 << 16), b""))
-        assert found == b"" or found.startswith(b"HTTP/1."), [sent.hex(), found]
+        assert b"" == found or found.startswith(b"HTTP/1."), [sent.hex(), found]
 
 
 def fuzzed(served: Any, seconds: float, number: int) -> int:

@@ -36,11 +36,11 @@ def test_an_open_connection_may_have_nothing_yet(
     with pytest.raises(TimeoutError):
         plain.receive_soon()
     client.sendall(b"ab")
-    assert plain.receive() == b"ab"
+    assert b"ab" == plain.receive()
     client.sendall(b"cd")
-    assert plain.receive_soon() == b"cd"
+    assert b"cd" == plain.receive_soon()
     client.close()
-    assert (plain.receive(), plain.receive_soon()) == (b"", b"")
+    assert (b"", b"") == (plain.receive(), plain.receive_soon())
 
 
 def test_a_closed_socket_receives_the_end() -> None:
@@ -49,7 +49,7 @@ def test_a_closed_socket_receives_the_end() -> None:
     plain = PlainSocket(served)
     client.close()
     served.close()
-    assert (plain.receive(), plain.receive_soon()) == (b"", b"")
+    assert (b"", b"") == (plain.receive(), plain.receive_soon())
     assert plain.send(memoryview(b"ab"), 0.0) is None
     plain.end()
 

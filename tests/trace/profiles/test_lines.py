@@ -41,7 +41,7 @@ def test_lines_beside_executed_ones_are_shown_and_others_left_out():
     """Two before and two after each; dots stand for those between."""
     rows = str(of((3, 1, 1_500_000), (10, 2_000, 7_000_000_000))).splitlines()
 
-    assert rows == [
+    assert [
         "helper.py",
         "     hits         time     in calls",
         "                                     helper.py:1  line 1",
@@ -55,7 +55,7 @@ def test_lines_beside_executed_ones_are_shown_and_others_left_out():
         "    2,000 7,000.000 ms               helper.py:10  line 10",
         "                                     helper.py:11  line 11",
         "                                     helper.py:12  line 12",
-    ]
+    ] == rows
 
 
 def test_lines_are_those_of_python():

@@ -55,12 +55,12 @@ def test_a_profile_of_a_run_lists_its_lines():
     found = RunProfile(invoice_run(), PROFILE)
 
     assert repr(PROFILE).replace("Sample", "Run") == repr(found)
-    assert str(found).splitlines() == [
+    assert [
         "10 samples, one every 1.10 ms",
         " 50.0%       5.5 ms  leaf  model.py:2",
         " 30.0%       3.3 ms  top  model.py:2",
         " 20.0%       2.2 ms  top  model.py:7",
-    ]
+    ] == str(found).splitlines()
 
 
 def test_a_form_feed_in_a_source_ends_no_line():
