@@ -249,10 +249,15 @@ def connect(shell: Any, prepare: Callable[[], None]) -> Callable[[], None]:
     """Connect displayed runs to the kernel; return a function that disconnects them."""
     global _runs
     runs = _runs = DisplayedRuns(shell, prepare)
-    undo = contextlib.ExitStack()
-    undo.callback(runs.close)
-    undo.callback(watch_cells(shell, runs.main))
-    return undo.close
+    unwatch = watch_cells(shell, runs.main)
+
+    def disconnect() -> None:
+        global _runs
+        unwatch()
+        _runs = None
+        runs.close()
+
+    return disconnect
 
 
 def note(

@@ -87,7 +87,8 @@ class Recorder:
         # other threads do not wait.
         self._token = ["fold"]
         self._numbers = itertools.count(1)
-        self._observers: tuple[Observer, ...] = ()
+        # Threads add and remove at any time: each operation on it is atomic.
+        self._observers: dict[object, Observer] = {}
         self._forgotten: deque[str] = deque(maxlen=_MAX_FORGOTTEN)
 
     @property
@@ -341,22 +342,23 @@ class Recorder:
         Callable
             Stops the observation.
         """
-        self._observers = (*self._observers, observer)
+        key = object()
 
         def stop() -> None:
-            self._observers = tuple(o for o in self._observers if o is not observer)
+            self._observers.pop(key, None)
 
+        self._observers[key] = observer
         return stop
 
     def _notify(self, run: RunRecord, call: Call | None) -> None:
         if run.level is not None:
             return
-        for observer in self._observers:
+        for key, observer in self._observers.copy().items():
             try:
                 observer(run, call)
             except Exception:
                 _log.exception("an observer of the trace failed and was removed")
-                self._observers = tuple(o for o in self._observers if o is not observer)
+                self._observers.pop(key, None)
 
 
 def _forget_shared() -> None:

@@ -183,6 +183,19 @@ def test_without_the_extension_a_call_is_made_at_once(monkeypatch, name):
     assert [name] == calls
 
 
+def test_a_run_that_is_displayed_after_an_unload_opens_nothing(monkeypatch):
+    """A page that debugs a call receives that this kernel does not have its run."""
+    opened = []
+    monkeypatch.setattr(widget, "Connection", lambda *given: opened.append(given))
+    monkeypatch.setattr(frontend, "watch_cells", lambda shell, main: lambda: None)
+    frontend.connect(PAGE, lambda: None)()
+    frontend.note(invoice_run(), in_page=True)
+
+    assert [] == opened
+    with pytest.raises(QueryError, match="kernel"):
+        frontend.debug("any", 1)
+
+
 @pytest.mark.parametrize("name", ["on_main_thread", "call_interruptibly"])
 def test_a_call_waits_for_the_loop_of_the_kernel(monkeypatch, name):
     """It is called between two cells."""

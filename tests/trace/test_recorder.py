@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import sys
 import threading
+import types
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -279,6 +284,42 @@ def test_an_observer_that_raises_is_removed(caplog: pytest.LogCaptureFixture):
 
     assert 3 == len(seen)
     assert ["an observer of the trace failed and was removed"] == caplog.messages
+
+
+def at_instruction(
+    number: int, work: Callable[[], None], other: Callable[[], Any]
+) -> bool:
+    """Do some work, and other work at an instruction of it; False if it has fewer."""
+    numbers = itertools.count()
+
+    def trace(frame: types.FrameType, event: str, argument: object) -> Any:
+        frame.f_trace_opcodes = True
+        if event == "opcode" and next(numbers) == number:
+            other()
+        return trace
+
+    usual = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(usual)
+    return number < next(numbers)
+
+
+def test_an_observer_that_begins_while_another_ends_is_kept():
+    """It may begin at any instruction of the other's end."""
+    notified: list[int] = []
+    for number in itertools.count():
+        recorder, seen = Recorder(), []
+        stop = recorder.observe(lambda run, call: None)
+        observe = partial(recorder.observe, lambda run, call, s=seen: s.append(call))
+        if not at_instruction(number, stop, observe):
+            break
+        record(recorder, 1)
+        notified.append(len(seen))
+
+    assert {3} == set(notified)
 
 
 def test_runs_of_several_threads_do_not_mix():
