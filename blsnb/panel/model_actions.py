@@ -55,25 +55,26 @@ def act_on_model(host: Host, query: Message) -> Message:
 
 
 def _load(host: Host, name: str) -> Message:
-    status = parts_of(host.server()).models.load(name)
+    status = host.server().load(name)
     return {"done": f"{name} is loaded in {status.load_s * 1e3:.0f} ms."}
 
 
 def _unload(host: Host, name: str) -> Message:
-    parts_of(host.server()).models.unload(name)
+    host.server().unload(name)
     return {"done": f"{name} is unloaded."}
 
 
 def _open(host: Host, name: str) -> Message:
     """Return where the model is written: a cell, or a file of its folder."""
-    parts = parts_of(host.server())
+    server = host.server()
     place: Message = {"model": name, "cell": "", "file": ""}
-    origin = parts.reports.status(name).origin
+    origin = server.model(name).origin
     if origin.startswith("cell "):
         # The newest cell has the text that serves.
         place["cell"] = origin.rpartition("cell ")[2]
-    directory = parts.repository.directory(name)
-    if directory is not None and directory.path.parent != parts.repository.private_root:
+    repository = parts_of(server).repository
+    directory = repository.directory(name)
+    if directory is not None and directory.path.parent != repository.private_root:
         # Jupyter's paths begin at a folder that the kernel does not know.
         file = directory.path / _source(directory)
         place["file"] = os.path.relpath(file, host.folder)
