@@ -55,7 +55,7 @@ def test_tests_that_execute_an_edited_function_follow_by_room(recorded):
     """Its own room is first; each test runs in one stage, and must still exist."""
     own = naming(READER)
     serving = "tests/serving/core/test_metadata.py"
-    near = "tests/engine/test_abandoned.py"
+    near = "tests/engine/request/test_abandoned.py"
     gone = "tests/views/test_gone.py"
     recorded(f"{own[0]}::test_a", serving, near, gone, f"{near}::test_gone")
     first, *others, last = stages(Mutant(READER, NOTHING))

@@ -22,7 +22,7 @@ from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.planning.triton.running_world import _model
 
 from .configs import MS, computes, config, ensemble, tensors, waits
-from .test_check import ALONE, CALLER
+from .plans.test_check import ALONE, CALLER
 
 X = {"X": [[1.0]]}
 TENSORS = CONFIG.replace("-1", "1")

@@ -29,7 +29,7 @@ from blsnb.planning.slowness_meter import (
 )
 
 from .configs import computes, config
-from .test_check import Answering, plan_of
+from .plans.test_check import Answering, plan_of
 
 MINUTE_NS = 3_000 * STEP_NS
 SPELLS = (((1.0,) * 45 + (2.0,) * 5) * 10,) * 2

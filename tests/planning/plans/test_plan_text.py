@@ -19,7 +19,7 @@ from blsnb.planning.plans import plan_text
 from blsnb.planning.plans.plan import Plan
 from blsnb.planning.search import REQUESTS, Judged
 
-from .configs import config, waits
+from ..configs import config, waits
 
 M = config("m")
 GPUS = config("m", 0, 'instance_group { name: "m" kind: KIND_GPU gpus: [0, 1] }')

@@ -65,7 +65,7 @@ def staged(root, models):
 
 def test_a_read_only_folder_is_left_as_it_is():
     """The error names it; a superuser becomes another user for it."""
-    tests = str(Path(__file__).parents[1])
+    tests = str(Path(__file__).parents[2])
     with tempfile.TemporaryDirectory(prefix="blsnb-read-only-") as folder:
         root = Path(folder) / "models"
         write_old(root)

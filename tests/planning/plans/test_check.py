@@ -29,7 +29,7 @@ from blsnb.planning.plans.check import Check, Checked
 from blsnb.planning.plans.planned_world import OwnWorld
 from blsnb.planning.plans.planner import planned
 
-from .configs import MS, config, waits
+from ..configs import MS, config, waits
 
 pytestmark = pytest.mark.usefixtures("few_requests")
 X = {"X": np.ones(2, np.float32)}

@@ -15,7 +15,7 @@ from waiting import until
 from blsnb.engine.request.interrupts import Repeater, in_model
 from blsnb.parts.server_parts import parts_of
 
-from .loops import FAN_OUT, STOP, X
+from ..loops import FAN_OUT, STOP, X
 
 STUBBORN = """
 if x_of(request).flat[0] < 0:

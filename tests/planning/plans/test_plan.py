@@ -31,7 +31,7 @@ from blsnb.planning.simulation.behaviour import Behaviour, Step
 from blsnb.planning.simulation.loads import Kind, Mix
 from blsnb.request_fields import RequestFields
 
-from .configs import MS, computes, config, waits
+from ..configs import MS, computes, config, waits
 
 X = {"X": np.ones(2, np.float32)}
 BATCHING = "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 2000 }"

@@ -15,7 +15,7 @@ from blsnb.planning.simulation.loads import Mix, closed_loop, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.planning.simulation.timeline import Timeline
 
-from .configs import MS, computes, config, model, waits
+from ..configs import MS, computes, config, model, waits
 
 
 def latencies(models, name, arrivals_ms, cores=64, seed=0, **how):

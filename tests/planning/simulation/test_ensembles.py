@@ -10,7 +10,7 @@ from blsnb.planning.simulation.loads import Kind, Mix, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, RequestFields
 
-from .configs import MS, computes, config, ensemble, model, tensors, waits
+from ..configs import MS, computes, config, ensemble, model, tensors, waits
 
 XY = tensors(input="X", output="Y")
 ENDS = tensors(input="X", output="Y Z")

@@ -21,7 +21,7 @@ from blsnb.results.run import ImportedRun
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, ModelInfo
 
-from .configs import MS, config
+from ..configs import MS, config
 
 FILE = "recorded.blsnb"
 

@@ -15,7 +15,7 @@ from blsnb.recorder.stub.settings import (
 )
 from blsnb.recorder.stub.tensor_rows import tensor_rows
 
-from .stub_runs import run_stub, write_recorder
+from ..stub_runs import run_stub, write_recorder
 
 RUNS = 35
 """Number of requests that the imitated stub executes."""

@@ -14,7 +14,7 @@ from blsnb.trace.events import CallFlag
 from blsnb.views.documents import document
 from blsnb.views.tree import tree
 
-from .configs import MS, config, ensemble, quick_plan, tensors, waits
+from ..configs import MS, config, ensemble, quick_plan, tensors, waits
 
 PARENT = Behaviour(1, (Step((), 0, MS, "a"), Step((), 0, 0, "a"), Step((0, 1), 0, MS)))
 BATCHING = "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 2000 }"

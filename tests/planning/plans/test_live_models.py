@@ -14,7 +14,7 @@ from blsnb.planning.calibration import HERE, CalibratedModel, Calibration
 from blsnb.planning.options import options
 from blsnb.planning.plans.live_models import LiveModels
 
-from .configs import config, quick_plan, waits
+from ..configs import config, quick_plan, waits
 
 WRITTEN = f"{CONFIG} # Two would be too many.\n"
 SLEEPY = DOUBLE.replace("class", "# another source\nclass", 1)

@@ -19,7 +19,7 @@ from blsnb.planning.simulation.loads import Mix, closed_loop, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.request_fields import SEQUENCE_END, SEQUENCE_START, RequestFields
 
-from .configs import MS, computes, config, model, waits
+from ..configs import MS, computes, config, model, waits
 from .test_simulation import poisson_ms
 
 DIRECT = "sequence_batching { direct { } max_sequence_idle_microseconds: 60000000 }"

@@ -18,8 +18,8 @@ from blsnb.serving.http.connections import shared_thread
 from blsnb.serving.http.connections.shared_thread import QuickModels
 from blsnb.serving.http.endpoint import HttpEndpoint
 
-from .over_http import SLEEPER, WAIT_S
-from .test_plain_connection import all_of, received, sent
+from ..over_http import SLEEPER, WAIT_S
+from ..test_plain_connection import all_of, received, sent
 
 CONNECTIONS, TIMES = 4, 5
 PROMPT_S = WAIT_S / 2

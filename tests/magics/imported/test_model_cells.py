@@ -9,7 +9,7 @@ from blsnb.magics.imported.model_cells import cells_of
 from blsnb.parts.server_parts import parts_of
 from blsnb.repository.directory import ModelDirectory
 
-from .test_followed import CONFIG, INFER, SOURCE, make, times
+from ..test_followed import CONFIG, INFER, SOURCE, make, times
 
 
 @pytest.fixture

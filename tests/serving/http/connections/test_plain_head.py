@@ -6,7 +6,7 @@ import pytest
 
 from blsnb.serving.http.connections.plain_head import MAX_BODY_BYTES, plain_head
 
-from .over_http import head
+from ..over_http import head
 
 
 def test_a_plain_head_has_method_target_headers_and_length() -> None:

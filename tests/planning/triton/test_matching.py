@@ -26,7 +26,7 @@ from blsnb.planning.triton.observation import Observation, TracedModels
 from blsnb.planning.triton.phases import Computing, Phase
 from blsnb.planning.triton.processes import ProcessorTimes
 
-from .configs import MS, computes, config, waits
+from ..configs import MS, computes, config, waits
 
 MANY = Load(1, 100)
 TIMES_NS = [number * 100 * MS for number in range(50)]

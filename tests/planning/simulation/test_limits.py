@@ -15,7 +15,7 @@ from blsnb.planning.simulation.loads import Kind, Mix, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.request_fields import RequestFields
 
-from .configs import MS, config, ensemble, model, quick_plan, tensors, waits
+from ..configs import MS, config, ensemble, model, quick_plan, tensors, waits
 from .test_simulation import latencies, poisson_ms
 
 

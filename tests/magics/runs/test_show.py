@@ -18,7 +18,7 @@ from blsnb.magics.runs.show import RunDisplay
 from blsnb.results.run import source_of
 from blsnb.trace.run_record import RunRecord
 
-from .models import DOUBLE, OUTER, infer
+from ..models import DOUBLE, OUTER, infer
 
 LOOP = "import blsnb\nfor _ in range({}):\n    blsnb.infer('double', {{'X': [1.0]}})"
 

@@ -11,8 +11,8 @@ import pytest
 
 from blsnb.serving.http.connections.plain_socket import PlainSocket
 
-from .over_http import WAIT_S
-from .test_plain_connection import all_of
+from ..over_http import WAIT_S
+from ..test_plain_connection import all_of
 
 LARGE = bytes(1 << 22)
 """More than the buffers of a connection hold."""

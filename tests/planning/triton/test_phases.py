@@ -20,7 +20,7 @@ from blsnb.planning.triton.phases import Computing, Loaded, Phase, arriving
 from blsnb.planning.triton.processes import ProcessorTimes
 from blsnb.request_fields import PLAIN, SEQUENCE_END, SEQUENCE_START
 
-from .configs import config, waits
+from ..configs import config, waits
 
 
 class Counting:

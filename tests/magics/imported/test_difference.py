@@ -78,7 +78,7 @@ def test_the_page_is_the_reviewed_one(changed):
     model = changed(one=("a\n", "<b>\n", "a\n"), two=("c\n", "d\n", "e\n"))
     page = bundle([model, changed("n")])["text/html"].replace("><", ">\n<") + "\n"
 
-    file = Path(__file__).parent / "golden" / "difference.html"
+    file = Path(__file__).parents[1] / "golden" / "difference.html"
     assert reviewed(file, page) == page
 
 
