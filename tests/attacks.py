@@ -30,7 +30,7 @@ ATTACKS = {
     ],
     "damaged files": [
         "model/test_broken_texts.py::test_many_damaged_texts_are_parsed_or_refused",
-        "trace/test_broken_runs.py::test_broken_runs_are_read_or_refused",
+        "trace/files/v2/test_broken_runs.py::test_broken_runs_are_read_or_refused",
         "trace/test_broken_traces.py::test_twenty_thousand_broken_files",
     ],
     "damaged messages": [

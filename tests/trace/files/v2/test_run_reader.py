@@ -43,7 +43,7 @@ from blsnb.views.tree import tree
 _FUZZ_S = 3
 TRITONS = "blsnb.load_trace() reads trace files of a Triton server"
 EXPECTED = "expected a file that run.save() or the recorder wrote as .blsrun"
-REFUSALS = Path(__file__).parent / "golden" / "refusals.txt"
+REFUSALS = Path(__file__).parents[2] / "golden" / "refusals.txt"
 TIMED = {"file": "model.py", "source": "", "lines": [[1, 2, 3]]}
 SAMPLED = [
     Sampled(3, "invoice_pipeline", (StackFrame("execute", "model.py", 1, True),), 2)

@@ -19,7 +19,7 @@ from blsnb.trace.responses import ResponseLog
 from blsnb.trace.spans import Span, Trace
 from blsnb.trace.triton.events import EventReader
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parent / "trace" / "golden"
 EXAMPLE = GOLDEN / "bls_trace_example.json"
 RECORDED = GOLDEN / "triton_2.51.0.json"
 """Numbered pieces: 18 requests to a real server, many of them awkward."""
