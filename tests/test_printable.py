@@ -46,6 +46,7 @@ OWN_TEXT = {
     "lifetime.ServerLifetime",
     "slot.LastRequests",
     "metrics.Interval",
+    "model_log.ModelLog",
     "model_reports.ModelReports",
     "monitor.Monitor",
     "open_requests.OpenRequests",
