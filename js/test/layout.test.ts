@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layered, type LayoutEdge, type LayoutNode, type LayoutOptions } from "../src/graph/layout.ts";
+import {
+  layered,
+  type LayoutEdge,
+  type LayoutNode,
+  type LayoutOptions,
+  type Point,
+} from "../src/graph/layout.ts";
 import { random } from "./fixture.ts";
 
 const OPTIONS: LayoutOptions = {
@@ -51,6 +57,31 @@ test("no two boxes overlap, in either direction, zig-zag or not", () => {
     }
   }
 });
+
+test("no edge passes behind a box, in either direction, zig-zag or not", () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    for (const direction of ["down", "right"] as const) {
+      const edges = randomEdges(30, seed);
+      const { boxes, routes } = layered(nodes(30), edges, { ...OPTIONS, available: 500, direction });
+      edges.forEach((ends, k) => {
+        const others = [...boxes].filter(([id]) => id !== ends.from && id !== ends.to);
+        const behind = others.filter(([, box]) => isBehind(routes[k].points, box));
+        assert.deepEqual(behind, [], `seed ${seed}, ${direction}, ${ends.from} → ${ends.to}`);
+      });
+    }
+  }
+});
+
+/** Whether a route between ranks and straight through them meets a box. */
+function isBehind(points: Point[], box: Point): boolean {
+  return points.slice(1).some((to, k) =>
+    Array.from({ length: 21 }, (_, step) => step / 20).some((share) => {
+      const x = points[k].x + share * (to.x - points[k].x);
+      const y = points[k].y + share * (to.y - points[k].y);
+      return Math.abs(x - box.x) < 50 && Math.abs(y - box.y) < 20;
+    }),
+  );
+}
 
 test("callees stand below their callers, except where an edge closes a cycle", () => {
   const edges = randomEdges(25, 3);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from blsnb.printable import counted, printable
@@ -13,7 +14,13 @@ from blsnb.views.figures import shown_figure
 from blsnb.views.folded import OnlyCounted
 from blsnb.views.format import TIMES, clip, tick, time
 from blsnb.views.pictures.concurrency import merged
-from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, Layout, lay_out
+from blsnb.views.pictures.layout import (
+    BOX_HEIGHT,
+    BOX_WIDTH,
+    Layout,
+    controls,
+    lay_out,
+)
 from blsnb.views.pictures.snapshot import WIDTH, visible_rows
 from blsnb.views.pictures.svg import COLOURS
 from blsnb.views.rows import CallRow, distinct_names, rows
@@ -110,7 +117,7 @@ def _draw_edges(axes: Axes, graph: CallGraph, layout: Layout) -> None:
     for edge in graph.edges:
         target = layout.places[edge.target]
         points = _curve(edge, layout)
-        codes = [Path.MOVETO, *[Path.CURVE4] * 3, *[Path.LINETO] * (len(points) - 4)]
+        codes = [Path.MOVETO, *[Path.CURVE4] * (len(points) - 1)]
         arrow = FancyArrowPatch(
             path=Path(points, codes),
             arrowstyle="-|>",
@@ -127,17 +134,17 @@ def _draw_edges(axes: Axes, graph: CallGraph, layout: Layout) -> None:
 
 
 def _curve(edge: Edge, layout: Layout) -> list[tuple[float, float]]:
-    """Return start, two control points and end of a curve, and a last point."""
-    source, target = layout.places[edge.source], layout.places[edge.target]
-    half = BOX_WIDTH / 2
-    if (edge.source, edge.target) in layout.upward:
-        start = source.x + half, source.y + BOX_HEIGHT - 8
-        end = target.x + half, target.y + 8
-        out = max(start[0], end[0]) + 30
-        return [start, (out, start[1]), (out, end[1]), end]
-    foot = source.y + BOX_HEIGHT
-    curve = [(source.x, foot), (source.x, foot + 18), (target.x, target.top - 30)]
-    return [*curve, (target.x, target.top - 2), (target.x, target.y - 1)]
+    """Return the start of an edge, and two control points and the end of each curve."""
+    place, half = layout.places[edge.source], BOX_WIDTH / 2
+    if edge.source == edge.target:
+        right, low, high = place.x + half, place.y + BOX_HEIGHT - 8, place.y + 8
+        return [(right, low), (right + 30, low), (right + 30, high), (right, high)]
+    corners = layout.routes[edge.source, edge.target]
+    curve = corners[:1]
+    for (x, y), (to_x, to_y) in pairwise(corners):
+        first, second = controls(y, to_y)
+        curve += [(x, first), (to_x, second), (to_x, to_y)]
+    return curve
 
 
 def _draw_timeline(

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from blsnb.views.callgraph import Box, CallGraph, Edge
 from blsnb.views.delta import Delta
 from blsnb.views.format import TIMES, clip, time, width
 from blsnb.views.pictures import svg
-from blsnb.views.pictures.layout import BOX_HEIGHT, BOX_WIDTH, BoxPosition, Layout
+from blsnb.views.pictures.layout import (
+    BOX_HEIGHT,
+    BOX_WIDTH,
+    BoxPosition,
+    Layout,
+    controls,
+)
 
 _PAD = 7.0
-_BEND = 30.0
 _BAR = BOX_WIDTH - 2 * _PAD
 _ASYNC, _STREAM = "5 3", "1.5 3"
-
+_LABEL_HEIGHT = 11.0
+_ON_CURVE = 0.75, 0.5, 0.9
+"""Positions of labels on a curve, the best first."""
+_Area = tuple[float, float, float]
+"""Middle of a label, and half of its width."""
 
 Own = Mapping[int, Delta | None]
 """Own time of each model beside the baseline's; None for a new model."""
@@ -58,62 +68,52 @@ def draw(
         The second line of boxes; the number of calls and the own time of others.
     """
     words = words or {}
-    places = {
-        model: BoxPosition(place.x, place.y + top, place.top + top, place.bottom + top)
-        for model, place in layout.places.items()
-    }
     incoming = [edge.target for edge in graph.edges if edge.source != edge.target]
     parts: list[str] = []
     labels: list[str] = []
-    for edge in graph.edges:
-        source, target = places[edge.source], places[edge.target]
-        path, label = _route(edge, source, target, layout.upward, incoming)
+    taken: list[_Area] = []
+    # The label of a recursion has one position, others keep clear of it.
+    for edge in sorted(graph.edges, key=lambda edge: edge.source != edge.target):
+        path, positions = _route(edge, layout, incoming)
         parts.append(_line(path, edge))
-        labels.append(_label(edge, *label))
+        labels.append(_label(edge, positions, taken))
     most = max((box.own_us for box in graph.boxes), default=0.0)
     parts += [
-        _box(box, places[box.model], most, own, words.get(box.model))
+        _box(box, layout.places[box.model], most, own, words.get(box.model))
         for box in graph.boxes
     ]
-    return "".join(parts + labels)
+    drawn = "".join(parts + labels)
+    return svg.tag("g", drawn, transform=f"translate(0 {svg.number(top)})")
 
 
 def _route(
-    edge: Edge,
-    source: BoxPosition,
-    target: BoxPosition,
-    upward: frozenset[tuple[int, int]],
-    incoming: list[int],
-) -> tuple[str, tuple[float, float]]:
-    """Return the path of an edge and the position of its label."""
+    edge: Edge, layout: Layout, incoming: list[int]
+) -> tuple[str, list[tuple[float, float]]]:
+    """Return the path of an edge and the positions for its label, the best first."""
     n = svg.number
+    pair = edge.source, edge.target
     if edge.source == edge.target:
-        x, y = target.x + BOX_WIDTH / 2 - 30, target.y
+        place = layout.places[edge.target]
+        x, y = place.x + BOX_WIDTH / 2 - 30, place.y
         loop = f"M{n(x + 22)} {n(y)}c0 -20 -22 -20 -22 -1"
-        return loop, (x - 16, y - 5)
-    if (edge.source, edge.target) in upward:
-        x = max(source.x, target.x) + BOX_WIDTH / 2 + 26
-        right = BOX_WIDTH / 2
-        y1, y2 = source.y + BOX_HEIGHT / 2, target.y + BOX_HEIGHT / 2
-        back = f"M{n(source.x + right)} {n(y1)}C{n(x)} {n(y1)} {n(x)} {n(y2)} "
-        back += f"{n(target.x + right + 2)} {n(y2)}"
-        return back, (x - 6, (y1 + y2) / 2)
-    x1, y1, x2, y2 = source.x, source.y + BOX_HEIGHT, target.x, target.top - 2
-    start = f"M{n(x1)} {n(y1)}"
-    if source.bottom > y1:
-        start += f"V{n(source.bottom)}"
-        y1 = source.bottom
-    path = f"{start}C{n(x1)} {n(y1 + 18)} {n(x2)} {n(y2 - _BEND)} {n(x2)} {n(y2)}"
-    if target.y > target.top:
-        path += f"V{n(target.y - 2)}"
-    if incoming.count(edge.target) > 1:
-        return path, (_on_curve(x1, x1, x2, x2), _on_curve(y1, y1 + 18, y2 - _BEND, y2))
-    return path, (x2, target.y - 14)
+        return loop, [(x - 16, y - 5)]
+    x1, y1 = layout.routes[pair][0]
+    path = f"M{n(x1)} {n(y1)}"
+    curves: list[tuple[float, float]] = []
+    for (x1, y1), (x2, y2) in pairwise(layout.routes[pair]):
+        first, second = controls(y1, y2)
+        bend = f"C{n(x1)} {n(first)} {n(x2)} {n(second)} {n(x2)} {n(y2)}"
+        path += f"V{n(y2)}" if x1 == x2 else bend
+        heights = y1, first, second, y2
+        curves[:0] = [(_at(t, x1, x1, x2, x2), _at(t, *heights)) for t in _ON_CURVE]
+    is_shared = pair in layout.upward or incoming.count(edge.target) > 1
+    return path, curves if is_shared else [(x2, y2 - 12), *curves]
 
 
-def _on_curve(start: float, first: float, second: float, end: float) -> float:
-    """Return a coordinate at three quarters of a Bézier curve."""
-    return (start + 9 * first + 27 * second + 27 * end) / 64
+def _at(t: float, start: float, first: float, second: float, end: float) -> float:
+    """Return a coordinate of a Bézier curve."""
+    u = 1 - t
+    return u**3 * start + 3 * u * u * t * first + 3 * u * t * t * second + t**3 * end
 
 
 def _line(path: str, edge: Edge) -> str:
@@ -154,15 +154,25 @@ def legend(graph: CallGraph, y: float) -> str:
     return "".join(parts)
 
 
-def _label(edge: Edge, x: float, y: float) -> str:
+def _label(edge: Edge, positions: list[tuple[float, float]], taken: list[_Area]) -> str:
+    """Return the label of an edge, clear of those before where that is possible."""
     words = f"{TIMES}{edge.calls:,}" if edge.calls > 1 else ""
     if edge.responses:
         words = f"{edge.responses:,} resp"
     if not words:
         return ""
     half = width(words, 10) / 2 + 2
+
+    def is_clear(at: tuple[float, float]) -> bool:
+        return not any(
+            abs(at[0] - x) < half + other and abs(at[1] - y) < _LABEL_HEIGHT
+            for x, y, other in taken
+        )
+
+    x, y = next(filter(is_clear, positions), positions[0])
+    taken.append((x, y, half))
     colour = svg.COLOURS["error" if edge.failing else "fg2"]
-    behind = svg.rect(x - half, y - 6, 2 * half, 11, "bg2")
+    behind = svg.rect(x - half, y - 6, 2 * half, _LABEL_HEIGHT, "bg2")
     return behind + svg.text(
         x, y + 3, words, text_anchor="middle", font_size=10, fill=colour
     )

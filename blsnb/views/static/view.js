@@ -497,9 +497,13 @@ function offsetsOf(layer, gap2) {
   return layer.map((vertex, k) => {
     if (k === 0) return 0;
     const before2 = layer[k - 1];
-    offset += before2.half + vertex.half + (before2.tight && vertex.tight ? TIGHT_GAP : gap2);
+    const near = before2.tight || vertex.tight ? TIGHT_GAP : gap2;
+    offset += reach(before2, vertex) + reach(vertex, before2) + near;
     return offset;
   });
+}
+function reach(vertex, sibling) {
+  return vertex.tight && !sibling.tight ? 2 * vertex.half : vertex.half;
 }
 function isotonic(layer, wanted, offsets) {
   const blocks = [];
@@ -524,7 +528,7 @@ function isotonic(layer, wanted, offsets) {
 // src/graph/layout.ts
 var BEND_HALF = 7;
 var ZIGZAG_GAP = 24;
-var BACK_SHIFT = 14;
+var BACK_SHIFT = 9;
 function layered(nodes, edges, options) {
   if (nodes.length === 0) {
     return {
@@ -627,9 +631,9 @@ function draw(nodes, edges, arcs, layers, paths, zigzag, crossings2, options) {
   const [size, depth] = down ? [options.width, options.height] : [options.height, options.width];
   const bands = bandsOf(zigzag, depth, options.rankGap);
   const all2 = layers.flat();
-  const reach = (vertex) => vertex.node < 0 ? vertex.half : size / 2;
-  const low = Math.min(...all2.map((vertex) => vertex.across - reach(vertex)));
-  const high = Math.max(...all2.map((vertex) => vertex.across + reach(vertex)));
+  const reach2 = (vertex) => vertex.node < 0 ? vertex.half : size / 2;
+  const low = Math.min(...all2.map((vertex) => vertex.across - reach2(vertex)));
+  const high = Math.max(...all2.map((vertex) => vertex.across + reach2(vertex)));
   const point = (along3, across2) => down ? { x: across2 - low, y: along3 } : { x: along3, y: across2 - low };
   const boxes = /* @__PURE__ */ new Map();
   for (const vertex of all2) {

@@ -65,7 +65,7 @@ interface Arc {
 const BEND_HALF = 7;
 const ZIGZAG_GAP = 24;
 /** Distance between an edge that closes a cycle and the edge that it closes. */
-const BACK_SHIFT = 14;
+const BACK_SHIFT = 9;
 
 export function layered(
   nodes: readonly LayoutNode[],

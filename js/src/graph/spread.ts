@@ -39,9 +39,15 @@ function offsetsOf(layer: Vertex[], gap: number): number[] {
   return layer.map((vertex, k) => {
     if (k === 0) return 0;
     const before = layer[k - 1];
-    offset += before.half + vertex.half + (before.tight && vertex.tight ? TIGHT_GAP : gap);
+    const near = before.tight || vertex.tight ? TIGHT_GAP : gap;
+    offset += reach(before, vertex) + reach(vertex, before) + near;
     return offset;
   });
+}
+
+/** Return the room of a vertex towards a sibling: boxes in two lines overlap, a bend passes both. */
+function reach(vertex: Vertex, sibling: Vertex): number {
+  return vertex.tight && !sibling.tight ? 2 * vertex.half : vertex.half;
 }
 
 /** Least squares under order constraints: pool adjacent violators. */

@@ -78,6 +78,42 @@ def test_callers_are_above_callees(drawn):
             assert layout.places[edge.source].bottom < layout.places[edge.target].top
 
 
+def boxes_behind(layout, pair):
+    """Return the boxes that an edge between two others meets on its way."""
+    met = []
+    for (x, start), (end_x, end) in itertools.pairwise(layout.routes[pair]):
+        upper, lower = sorted((start, end))
+        met += [
+            model
+            for model, place in layout.places.items()
+            if model not in pair
+            and (x != end_x or abs(place.x - x) < BOX_WIDTH / 2 + 1)
+            and place.y < lower
+            and upper < place.y + BOX_HEIGHT
+        ]
+    return met
+
+
+@given(graphs)
+def test_no_edge_passes_behind_a_box(drawn):
+    """It passes beside each between its ends, upwards as well."""
+    layout = lay_out(drawn, WIDTH)
+
+    met = {pair: boxes_behind(layout, pair) for pair in layout.routes}
+    assert {pair: [] for pair in met} == met
+    pairs = {(edge.source, edge.target) for edge in drawn.edges}
+    assert {pair for pair in pairs if pair[0] != pair[1]} == met.keys()
+
+
+def test_edges_that_pass_a_box_together_do_not_hide_each_other():
+    """Each has its own way, unless the line is full."""
+    passing = {(0, 1), (1, 2), (1, 3), (0, 2), (0, 3)}
+    routes = lay_out(graph(4, passing), WIDTH).routes
+    ways = {routes[0, model][1][0] for model in (2, 3)}
+
+    assert 2 == len(ways)
+
+
 @given(graphs)
 def test_the_layout_of_a_graph_is_deterministic(drawn):
     """A picture changes only when the run does."""

@@ -199,7 +199,7 @@ def test_hostile_names_stay_text():
     drawn = {element.tag.removeprefix(SVG) for element in root.iter()}
 
     assert drawn <= {
-        *("svg", "defs", "marker", "path", "rect", "circle", "text", "tspan"),
+        *("svg", "defs", "marker", "g", "path", "rect", "circle", "text", "tspan"),
     }
 
 
@@ -250,7 +250,7 @@ def test_models_that_call_each_other_are_drawn():
     arrows = [e for e in root.iter(f"{SVG}path") if e.get("marker-end")]
 
     assert 2 == len(arrows)
-    assert 2 == len(root.findall(f"{SVG}rect[@rx='6']"))
+    assert 2 == len(root.findall(f".//{SVG}rect[@rx='6']"))
 
 
 def test_calls_that_took_no_time_have_a_picture():
