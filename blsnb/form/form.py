@@ -170,6 +170,7 @@ class Form:
     def _read(self) -> _Request | None:
         """Return the request, or show what is wrong with it."""
         self._say("")
+        self._code.layout.display = "none"
         try:
             if input_specs(self._models.served_config(self._name)) != self._specs:
                 raise FieldError(

@@ -245,6 +245,17 @@ def test_copied_code_is_shown_where_a_page_cannot_insert_it(form):
     assert "server.infer('double', {'X': [1]})" == shown.value
 
 
+@pytest.mark.parametrize("button", ["Copy as code", "Run"])
+def test_code_that_was_copied_is_not_shown_beside_an_invalid_entry(form, button):
+    """It would be that of other values."""
+    press(form, "Copy as code")
+    fill(form, "[one")
+    press(form, button)
+
+    shown = {each.layout.display for each in widgets(form, ipywidgets.Textarea)}
+    assert "block" not in shown
+
+
 @pytest.mark.parametrize(
     ("result", "text", "display"),
     [

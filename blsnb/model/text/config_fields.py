@@ -12,7 +12,7 @@ from blsnb.repetitions import POSSESSIVE
 
 _PACKAGE = "inference."
 _TEXT = rf""""(?:[^"\\\n]++|\\.)*{POSSESSIVE}"?|'(?:[^'\\\n]++|\\.)*{POSSESSIVE}'?"""
-_TOKEN = re.compile(_TEXT + r"|#[^\n]*|[\w.+-]+|[{}\[\]:,;]")
+_TOKEN = re.compile(_TEXT + r"|#[^\n]*|[\w.+-]+|[{}<>\[\]:,;]")
 _CLOSED = re.compile(
     rf""""(?:[^"\\]++|\\.)*{POSSESSIVE}"|'(?:[^'\\]++|\\.)*{POSSESSIVE}'"""
 )
@@ -72,12 +72,12 @@ class _Scan:
         self._around: list[tuple[Any, Any, bool]] = []
 
     def take(self, token: str) -> None:
-        if token == "{":
+        if token in "{<":
             self._around.append((self.message, self.field, self._in_list))
             self.message = None if self.field is None else self.field.message_type
             self._set(None)
             self._in_list = False
-        elif token == "}":
+        elif token in "}>":
             if self._around:
                 self.message, field, self._in_list = self._around.pop()
                 self._set(field if self._in_list else None)

@@ -8,7 +8,7 @@ type Field = string[];
 
 const MESSAGES = table.messages as Record<string, Record<string, Field>>;
 const ENUMS = table.enums as Record<string, Meanings>;
-const TOKEN = /"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|#[^\n]*|[\w.+-]+|[{}[\]:,;]/g;
+const TOKEN = /"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|#[^\n]*|[\w.+-]+|[{}<>[\]:,;]/g;
 const CLOSED = /^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')$/;
 
 export interface FieldPlace {
@@ -58,8 +58,8 @@ class Scan {
   #around: [message: string | null, field: string, isInList: boolean][] = [];
 
   take(token: string): void {
-    if (token === "{") this.#enter();
-    else if (token === "}") this.#leave();
+    if (token === "{" || token === "<") this.#enter();
+    else if (token === "}" || token === ">") this.#leave();
     else if (token === "[") this.#isInList = true;
     else if (token === "]") {
       this.#isInList = false;
