@@ -17,8 +17,8 @@ interface Known {
   mount: typeof mount;
   store: Store;
   live: Live;
-  /** Views in the hosts of documents. */
-  views: LiveView[];
+  /** Views in the hosts of documents, which keep them alive. */
+  views: WeakRef<LiveView>[];
   state?: () => ViewState | undefined;
 }
 
@@ -69,15 +69,14 @@ export function mount(
 /** Move a live view without a host here; create one if the run still executes. */
 function place(host: HTMLElement, known: Known): Mounted | undefined {
   const { live, model, views } = known;
-  let view = views.find(({ isLeft }) => isLeft);
-  if (!view) {
-    if (!live.isRunning) return undefined;
-    views.push((view = new LiveView(live, model, host, known.state?.())));
-  }
+  const left = views.find((each) => each.deref()?.isLeft)?.deref();
+  if (!left && !live.isRunning) return undefined;
+  const view = left ?? new LiveView(live, model, host, known.state?.());
+  if (!left) views.push(new WeakRef(view));
   view.moveTo(host);
   widen(host);
   known.state = () => view.state;
-  const leave = (): void => void (known.views = known.views.filter((each) => each !== view));
+  const leave = (): void => void (known.views = known.views.filter((each) => each.deref() !== view));
   const complete = (whole: Store): void => {
     leave();
     view.complete(whole);
@@ -101,10 +100,10 @@ function draw(host: HTMLElement, store: Store, known: Known | undefined): Mounte
   const state = leftState(name) ?? same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
   rememberView(name, frame);
-  const stop = connectLater(frame, store);
+  const connecting = new Connecting(frame, store);
   const dispose = (): void => {
     mounted.delete(host);
-    stop();
+    connecting.stop();
     frame.dispose();
     frame.kernel?.dispose();
   };
@@ -128,15 +127,26 @@ function kernelOf({ header }: Store): Kernel | null {
 }
 
 /**
- * Connect a document that was drawn before a kernel was, as after a reload.
+ * Connects a document that was drawn before a kernel was, as after a reload.
  *
- * A document is not notified when its output is removed, so the page must not keep its frame alive.
+ * A document is not notified when its output is removed, so the page must not keep its frame alive. In
+ * minified code the listener of a function would keep the variables of its caller; that of a class does not.
  */
-function connectLater(frame: Frame, store: Store): () => void {
-  return listenWeakly(frame, [REGISTERED, CONNECTED], (frame) => {
-    const known = store.baseline ? undefined : registry().get(store.header.run.id);
-    if (!frame.kernel) frame.connect(kernelOf(store), known && selectedIn(known.model));
-  });
+class Connecting {
+  readonly stop: () => void;
+  #frame: Frame;
+  #store: Store;
+
+  constructor(frame: Frame, store: Store) {
+    [this.#frame, this.#store] = [frame, store];
+    this.stop = listenWeakly(this, [REGISTERED, CONNECTED], (each) => each.#connect());
+  }
+
+  #connect(): void {
+    if (this.#frame.kernel) return;
+    const known = this.#store.baseline ? undefined : registry().get(this.#store.header.run.id);
+    this.#frame.connect(kernelOf(this.#store), known && selectedIn(known.model));
+  }
 }
 
 /** Cover the margin that JupyterLab has beside HTML in wide windows, but not beside widgets. */

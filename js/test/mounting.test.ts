@@ -137,6 +137,39 @@ test("a live view goes on where its output is made anew, and ends as a document"
   stop();
 });
 
+test("a live view rests while its cell is not in the page, as after it was moved", () => {
+  const live = new FakeModel({ run_id: "run-n", selected: -1, filter: "" });
+  const stop = widget.initialize({ model: live });
+  live.receive(...snapshot(encoded("run-n", "running", RUNNING)));
+  const cell = document.createElement("div");
+  const host = newHost("run-n");
+  cell.append(host);
+  document.body.append(cell);
+  const listeners = live.listening;
+  view.mount(host);
+  nextFrame();
+  const { id } = live.sent[live.sent.length - 1];
+  live.receive({ v: 1, type: "answer", id, tensors: [] });
+  const grow = (id: number): void => {
+    const more = encoded("run-n", "running", [call(0, 1, 40)], [id]);
+    live.receive({ type: "rows", seq: id, header: more.header }, more.buffer);
+    nextFrame();
+  };
+  cell.remove();
+  resize(".blsnb-run", 0, 0);
+  grow(2);
+  assert.equal(live.listening, listeners);
+  assert.equal(title(host), "90 µs wall2 calls2 modelsrunning");
+
+  document.body.append(cell);
+  resize(".blsnb-run", 1100, 600);
+  nextFrame();
+  assert.equal(title(host), "90 µs wall3 calls2 modelsrunning");
+  grow(3);
+  assert.equal(title(host), "90 µs wall4 calls2 modelsrunning");
+  stop();
+});
+
 test("a document that was drawn before the page knew of its kernel is connected later", () => {
   const { header, buffer } = encoded("run-f");
   const host = newHost("run-f");

@@ -9,6 +9,7 @@ from asserting import every
 from playwright.sync_api import expect
 from views import samples
 from views.encoded import html_with
+from waiting import until
 
 from blsnb.trace.facts import Batching
 from blsnb.trace.triton.trace_file import read_traces
@@ -225,6 +226,20 @@ def test_a_run_shown_twice_is_two_views(page, folder):
 
     expect(views[1].subject).to_have_text("rerank")
     expect(views[0].subject).to_have_text("invoice_pipeline")
+
+
+def test_a_page_forgets_a_view_that_it_has_removed(show, page):
+    """Cells that run often would fill its memory."""
+    view = show()
+    expect(view.rows).to_have_count(11)
+    view.element.evaluate("element => { globalThis.shown = new WeakRef(element); }")
+    page.evaluate("document.body.replaceChildren()")
+
+    def is_forgotten():
+        page.request_gc()
+        return page.evaluate("!shown.deref()")
+
+    assert until(is_forgotten, tick_s=0.1)
 
 
 def test_at_600_pixels_the_panes_stand_below_one_another(show, page):

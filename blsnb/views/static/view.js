@@ -6595,6 +6595,7 @@ var Moving = class {
 };
 
 // src/live/liveview.ts
+var TRAITS = ["change:selected", "change:filter"];
 var LiveView = class {
   #live;
   #model;
@@ -6608,7 +6609,8 @@ var LiveView = class {
   );
   #state;
   #stop;
-  #apply = () => this.#applyTraits();
+  /** Elements that leave the page lose their size, and have it again when they return. */
+  #visits = new ResizeObserver(() => this.#visit());
   /** Draw in the host when the first rows arrive, with the state of an earlier view. */
   constructor(live, model, host, state) {
     this.#live = live;
@@ -6616,9 +6618,8 @@ var LiveView = class {
     this.#host = host;
     this.#state = state;
     this.#kernel = new Kernel(() => modelsOf2(live));
-    this.#stop = live.onChange(this.#repaint.request);
-    model.on("change:selected", this.#apply);
-    model.on("change:filter", this.#apply);
+    this.#follow();
+    this.#visits.observe(host);
     if (live.store.n > 0) this.#repaint.request();
   }
   /** Its host. */
@@ -6635,7 +6636,9 @@ var LiveView = class {
   }
   /** Move to another element of the page, before the page is painted. */
   moveTo(host) {
+    this.#visits.disconnect();
     this.#host = host;
+    this.#visits.observe(host);
     if (this.#moving) this.#moving.into(host);
     else if (this.#live.store.n > 0) this.#draw();
   }
@@ -6649,11 +6652,31 @@ var LiveView = class {
     this.#frame?.dispose();
     this.#kernel.dispose();
   }
-  #leave() {
-    this.#stop();
+  /** Follow the run while the host is in the page: a cell that was moved leaves its view behind. */
+  #visit() {
+    if (!this.#host.isConnected) this.#rest();
+    else if (!this.#stop) {
+      this.#follow();
+      this.#repaint.request();
+    }
+  }
+  #follow() {
+    const apply = () => this.#applyTraits();
+    const unfollow = this.#live.onChange(this.#repaint.request);
+    for (const each of TRAITS) this.#model.on(each, apply);
+    this.#stop = () => {
+      unfollow();
+      for (const each of TRAITS) this.#model.off(each, apply);
+    };
+  }
+  #rest() {
+    this.#stop?.();
+    this.#stop = void 0;
     this.#repaint.cancel();
-    this.#model.off("change:selected", this.#apply);
-    this.#model.off("change:filter", this.#apply);
+  }
+  #leave() {
+    this.#visits.disconnect();
+    this.#rest();
   }
   #draw() {
     if (this.#frame) return this.#frame.draw();
@@ -6742,15 +6765,14 @@ function mount(host, header, buffer) {
 }
 function place3(host, known) {
   const { live, model, views: views2 } = known;
-  let view = views2.find(({ isLeft }) => isLeft);
-  if (!view) {
-    if (!live.isRunning) return void 0;
-    views2.push(view = new LiveView(live, model, host, known.state?.()));
-  }
+  const left = views2.find((each) => each.deref()?.isLeft)?.deref();
+  if (!left && !live.isRunning) return void 0;
+  const view = left ?? new LiveView(live, model, host, known.state?.());
+  if (!left) views2.push(new WeakRef(view));
   view.moveTo(host);
   widen(host);
   known.state = () => view.state;
-  const leave = () => void (known.views = known.views.filter((each) => each !== view));
+  const leave = () => void (known.views = known.views.filter((each) => each.deref() !== view));
   const complete2 = (whole) => {
     leave();
     view.complete(whole);
@@ -6772,10 +6794,10 @@ function draw2(host, store, known) {
   const state = leftState(name) ?? same?.state?.();
   const frame = new Frame({ store, kernel, state, onSelect: same && selectedIn(same.model) });
   rememberView(name, frame);
-  const stop = connectLater(frame, store);
+  const connecting = new Connecting(frame, store);
   const dispose = () => {
     mounted.delete(host);
-    stop();
+    connecting.stop();
     frame.dispose();
     frame.kernel?.dispose();
   };
@@ -6795,12 +6817,20 @@ function kernelOf({ header }) {
   const models = () => modelsOf2(registry().get(header.run.id)?.live);
   return models().length ? new Kernel(models) : null;
 }
-function connectLater(frame, store) {
-  return listenWeakly(frame, [REGISTERED, CONNECTED], (frame2) => {
-    const known = store.baseline ? void 0 : registry().get(store.header.run.id);
-    if (!frame2.kernel) frame2.connect(kernelOf(store), known && selectedIn(known.model));
-  });
-}
+var Connecting = class {
+  stop;
+  #frame;
+  #store;
+  constructor(frame, store) {
+    [this.#frame, this.#store] = [frame, store];
+    this.stop = listenWeakly(this, [REGISTERED, CONNECTED], (each) => each.#connect());
+  }
+  #connect() {
+    if (this.#frame.kernel) return;
+    const known = this.#store.baseline ? void 0 : registry().get(this.#store.header.run.id);
+    this.#frame.connect(kernelOf(this.#store), known && selectedIn(known.model));
+  }
+};
 function widen({ parentElement: parent }) {
   if (parent?.classList.contains("jp-RenderedHTMLCommon")) parent.style.paddingRight = "0";
 }

@@ -10,6 +10,8 @@ import type { ViewState } from "../session/viewstate.ts";
 import type { Store } from "../trace/store.ts";
 import type { WidgetModel } from "../kernel/widget.ts";
 
+const TRAITS = ["change:selected", "change:filter"];
+
 export class LiveView {
   #live: Live;
   #model: WidgetModel;
@@ -22,8 +24,9 @@ export class LiveView {
     () => this.#live.store.n > MANY_CALLS && this.#live.isRunning,
   );
   #state: ViewState | undefined;
-  #stop: () => void;
-  #apply = (): void => this.#applyTraits();
+  #stop: (() => void) | undefined;
+  /** Elements that leave the page lose their size, and have it again when they return. */
+  #visits = new ResizeObserver(() => this.#visit());
 
   /** Draw in the host when the first rows arrive, with the state of an earlier view. */
   constructor(live: Live, model: WidgetModel, host: HTMLElement, state?: ViewState) {
@@ -32,9 +35,8 @@ export class LiveView {
     this.#host = host;
     this.#state = state;
     this.#kernel = new Kernel(() => modelsOf(live));
-    this.#stop = live.onChange(this.#repaint.request);
-    model.on("change:selected", this.#apply);
-    model.on("change:filter", this.#apply);
+    this.#follow();
+    this.#visits.observe(host);
     if (live.store.n > 0) this.#repaint.request();
   }
 
@@ -55,7 +57,9 @@ export class LiveView {
 
   /** Move to another element of the page, before the page is painted. */
   moveTo(host: HTMLElement): void {
+    this.#visits.disconnect();
     this.#host = host;
+    this.#visits.observe(host);
     if (this.#moving) this.#moving.into(host);
     else if (this.#live.store.n > 0) this.#draw();
   }
@@ -72,11 +76,35 @@ export class LiveView {
     this.#kernel.dispose();
   }
 
-  #leave(): void {
-    this.#stop();
+  /** Follow the run while the host is in the page: a cell that was moved leaves its view behind. */
+  #visit(): void {
+    if (!this.#host.isConnected) this.#rest();
+    // A cell that was scrolled away returns.
+    else if (!this.#stop) {
+      this.#follow();
+      this.#repaint.request();
+    }
+  }
+
+  #follow(): void {
+    const apply = (): void => this.#applyTraits();
+    const unfollow = this.#live.onChange(this.#repaint.request);
+    for (const each of TRAITS) this.#model.on(each, apply);
+    this.#stop = () => {
+      unfollow();
+      for (const each of TRAITS) this.#model.off(each, apply);
+    };
+  }
+
+  #rest(): void {
+    this.#stop?.();
+    this.#stop = undefined;
     this.#repaint.cancel();
-    this.#model.off("change:selected", this.#apply);
-    this.#model.off("change:filter", this.#apply);
+  }
+
+  #leave(): void {
+    this.#visits.disconnect();
+    this.#rest();
   }
 
   #draw(): void {
