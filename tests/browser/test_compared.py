@@ -101,8 +101,10 @@ def test_calls_that_the_baseline_only_counts_are_not_new(show):
     expect(view.tree.get_by_text("new", exact=True)).to_have_count(0)
 
 
-def test_a_long_name_gives_way_to_what_differs(show):
-    """Its badge is read without the tooltip."""
+@pytest.mark.parametrize("width", [1100, 600])
+def test_a_long_name_gives_way_to_what_differs(show, page, width):
+    """Its badge is read without the tooltip, also in a narrow view."""
+    page.set_viewport_size({"width": width, "height": 800})
     row = show().rows.filter(has_text="changed").first
     row.locator(".name").evaluate("(name) => name.textContent = 'n'.repeat(200)")
     badge = row.locator(".badge.compared")
