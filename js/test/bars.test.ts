@@ -37,7 +37,7 @@ class Pen {
   rects: Rect[] = [];
   triangles: [colour: string, x: number][] = [];
   frames: [x: number, width: number][] = [];
-  texts: [text: string, x: number, colour: string][] = [];
+  texts: [text: string, x: number, colour: string, alpha: number][] = [];
   #corner: number | undefined;
 
   fillRect(x: number, y: number, width: number, height: number): void {
@@ -48,7 +48,7 @@ class Pen {
     this.frames.push([x, width]);
   }
   fillText(text: string, x: number): void {
-    this.texts.push([text, x, this.fillStyle]);
+    this.texts.push([text, x, this.fillStyle, this.globalAlpha]);
   }
   measureText(text: string): { width: number } {
     return { width: text.length };
@@ -158,7 +158,7 @@ test("a failure is a bar and a triangle, never a colour alone", () => {
     [[399, 16]],
   );
   assert.equal(pen.triangles.length, 1);
-  assert.deepEqual(pen.texts, [["300 µs", 400 + 19, "fg2"]]);
+  assert.deepEqual(pen.texts, [["300 µs", 400 + 19, "fg2", 1]]);
 });
 
 test("the critical path is a thin line below the bar, a batch is a frame without the queue", () => {
@@ -201,9 +201,19 @@ test("a row that is left aside is paler as a whole, its tint too", () => {
     call(-1, 0, 0, { compute_infer_us: 500 }),
     call(0, 1, 100, { compute_infer_us: 150 }),
   ]);
-  const alphas = paint(trace, ofCall(0), { dim: true }).rects.map(({ alpha }) => alpha);
+  const { rects, texts } = paint(trace, ofCall(0), { dim: true });
+  const alphas = rects.map(({ alpha }) => alpha);
 
   assert.ok(alphas.every((alpha) => Math.abs(alpha - 0.4) < 1e-9 || Math.abs(alpha - 0.112) < 1e-9));
+  assert.deepEqual(texts.map(([text, , colour, alpha]) => [text, colour, alpha]), [["500 µs", "fg2", 1]]);
+});
+
+test("the duration in a bar that is left aside is read on its plate", () => {
+  const trace = traceOf([call(-1, 0, 0, { compute_infer_us: 1100 })]);
+  const { rects, texts } = paint(trace, ofCall(0), { dim: true });
+
+  assert.deepEqual([rects[rects.length - 1].colour, rects[rects.length - 1].alpha], ["bg", 0.9]);
+  assert.equal(texts[0][3], 1);
 });
 
 test("a duration stands behind its bar, before it where there is no room, else in it", () => {

@@ -92,6 +92,12 @@ for (const [theme, tokens] of Object.entries(THEMES)) {
         assert.ok(contrast(tokens[text], tokens[ground]) >= 4.5, `${text} on ${ground}`);
   });
 
+  test(`${theme}: differences and failures can be read in bars and boxes`, () => {
+    for (const text of ["error", "output", "infer"])
+      for (const ground of ["bg", "card"])
+        assert.ok(contrast(tokens[text], tokens[ground]) >= 4.5, `${text} on ${ground}`);
+  });
+
   test(`${theme}: marks are seen on the ground of the timeline`, () => {
     for (const mark of [...PHASES, "error", "running", "accent", "fg3"])
       assert.ok(contrast(tokens[mark], tokens.bg) >= 3, mark);

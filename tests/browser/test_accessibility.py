@@ -1,9 +1,14 @@
 """Specification of what assistive technology finds: axe-core has nothing to say."""
 
+import re
+
 import pytest
+from playwright.sync_api import expect
 from views import samples
 
+from blsnb.trace.comparison import compare
 from blsnb.views.documents import document
+from blsnb.views.format import TIMES
 
 from .axe import violations
 from .view import View
@@ -65,6 +70,49 @@ def test_ten_thousand_calls_break_no_rule(page, axe, tmp_path, theme):
     found["streams"] = violations(page, axe)
 
     assert {state: [] for state in found} == found
+
+
+# Contrast of texts that axe does not judge: what overlaps them, or SVG, may be paler.
+_CONTRASTS = """graph => {
+    const channels = text => text.match(/[\\d.]+/g).map(Number);
+    const blend = (over, under, share) =>
+        under.map((each, k) => each + share * (over[k] - each));
+    const luminance = colour => colour
+        .map(each => each / 255)
+        .map(each => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, each, k) => sum + [0.2126, 0.7152, 0.0722][k] * each, 0);
+    const opacity = element => element === graph ? 1
+        : Number(getComputedStyle(element).opacity) * opacity(element.parentElement);
+    const colour = channels(getComputedStyle(graph).backgroundColor);
+    const texts = [...graph.querySelectorAll(".dim text:not(:empty)")];
+    return texts.map(text => {
+        const plate = text.parentElement.querySelector(".frame, .label");
+        const fill = element => channels(getComputedStyle(element).fill);
+        const below = blend(fill(plate), colour, opacity(plate));
+        const above = blend(fill(text), below, opacity(text));
+        const [dark, light] = [below, above].map(luminance).sort((a, b) => a - b);
+        return [text.textContent, (light + 0.05) / (dark + 0.05)];
+    });
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("baseline", [False, True], ids=["run", "comparison"])
+def test_texts_of_dimmed_boxes_and_edges_have_contrast(page, tmp_path, theme, baseline):
+    """Names, times, differences, failures and numbers of calls."""
+    run = samples.invoice_run()
+    file = tmp_path / "run.html"
+    shown = compare(samples.edited_run(), run) if baseline else run
+    file.write_text(document.page(shown), encoding="utf-8")
+    page.emulate_media(color_scheme=theme)
+    page.goto(file.as_uri())
+    view = View(page)
+    view.filter.fill("decode_image")
+    expect(view.box("rerank")).to_have_class(re.compile("dim"))
+    measured = view.graph.locator("..").evaluate(_CONTRASTS)
+
+    assert {"rerank", f"{TIMES}12"} <= {text for text, _ in measured}
+    assert [] == [[text, ratio] for text, ratio in measured if ratio < 4.5]
 
 
 _FOCUSED = """() => {

@@ -39,7 +39,11 @@ export class Brush {
 
   /** Paint with a share of the opacity. */
   weakly(share: number, paint: () => void): void {
-    this.pen.globalAlpha = this.#strength * share;
+    this.#at(this.#strength * share, paint);
+  }
+
+  #at(opacity: number, paint: () => void): void {
+    this.pen.globalAlpha = opacity;
     paint();
     this.pen.globalAlpha = this.#strength;
   }
@@ -105,18 +109,21 @@ export class Brush {
   /** Write in a bar, on a plate: the colours below change from phase to phase. */
   #plate(label: Label, x: number, middle: number, width: number): void {
     const [left, height] = [x - PLATE_MARGIN, BAR_HEIGHT + 2];
-    this.weakly(PLATE, () =>
+    this.#at(PLATE, () =>
       this.rect(left, middle, width + 2 * PLATE_MARGIN, height, this.colours.bg),
     );
     this.#texts(label, x, middle);
   }
 
+  /** Texts are legible in a row that is left aside, too. */
   #texts(label: Label, x: number, middle: number): void {
-    for (const [text, colour] of label) {
-      this.pen.fillStyle = colour;
-      this.pen.fillText(text, x, middle + 0.5);
-      x += this.pen.measureText(text).width + LABEL_GAP;
-    }
+    this.#at(1, () => {
+      for (const [text, colour] of label) {
+        this.pen.fillStyle = colour;
+        this.pen.fillText(text, x, middle + 0.5);
+        x += this.pen.measureText(text).width + LABEL_GAP;
+      }
+    });
   }
 
   #width(label: Label): number {
