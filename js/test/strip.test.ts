@@ -1,4 +1,4 @@
-import { point } from "./page.ts";
+import { penOf, point } from "./page.ts";
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -44,4 +44,17 @@ test("a longer drag shows the dragged range, in either direction", () => {
   assert.deepEqual(dragged(504), [5000, 5040]);
   assert.deepEqual(dragged(496), [4960, 5000]);
   assert.deepEqual(dragged(496, 700), [5000, 7000]);
+});
+
+test("its label is shortened where the column of names is narrow", () => {
+  const range = new TimeRange();
+  range.grow(1000);
+  const strip = new Strip(range, () => undefined);
+  const trace = traceOf([call(-1, 0, 0, { compute_infer_us: 900 })]);
+  const written = (left: number): string => {
+    strip.paint(trace, new Plane(range, left, 1000, 1200), {} as Colours);
+    return penOf(strip.element).painted.join("").match(/(?:concurrent calls, )?max 1/)![0];
+  };
+
+  assert.deepEqual([220, 98].map(written), ["concurrent calls, max 1", "max 1"]);
 });

@@ -5403,6 +5403,7 @@ function paintRows(canvas, session, view) {
 var HEIGHT2 = 26;
 var AXIS_HEIGHT = 20;
 var CURVE_HEIGHT = 18;
+var LABEL_AT = 10;
 var CLICK = 3;
 var Strip = class {
   element = h("canvas", { class: "strip", "aria-hidden": "true" });
@@ -5437,7 +5438,8 @@ var Strip = class {
     pen2.globalAlpha = 1;
     this.#paintErrors(trace, pen2, plane, colours);
     this.#paintWindow(pen2, plane, colours);
-    label(pen2, colours, `concurrent calls, max ${count(Math.max(1, concurrency2.max))}`, HEIGHT2 / 2);
+    const words2 = `max ${count(Math.max(1, concurrency2.max))}`;
+    label(pen2, colours, [`concurrent calls, ${words2}`, words2], plane.left, HEIGHT2 / 2);
   }
   /** Paint the mean concurrency of calls that are only counted, paler. */
   #paintCounted(trace, pen2, { left, width }) {
@@ -5501,7 +5503,7 @@ var Axis = class {
   /** Label round times; returns them for the grid below. */
   paint(plane, colours, rows2) {
     const pen2 = context(this.element, plane.right, AXIS_HEIGHT);
-    label(pen2, colours, counted(rows2, "row"), AXIS_HEIGHT / 2);
+    label(pen2, colours, [counted(rows2, "row")], plane.left, AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
     const written = timeText(plane.range, step);
     for (const us of times) {
@@ -5513,11 +5515,12 @@ var Axis = class {
     return times;
   }
 };
-function label(pen2, { font, fg2 }, text, middle2) {
+function label(pen2, { font, fg2 }, texts2, end, middle2) {
   pen2.font = `10.5px ${font}`;
   pen2.textBaseline = "middle";
   pen2.fillStyle = fg2;
-  pen2.fillText(text, 10, middle2);
+  const fits = texts2.find((text) => LABEL_AT + pen2.measureText(text).width < end);
+  pen2.fillText(fits ?? texts2[texts2.length - 1], LABEL_AT, middle2);
 }
 
 // src/timeline/timeline.ts

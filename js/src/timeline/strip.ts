@@ -12,6 +12,7 @@ import type { Trace } from "../trace/trace.ts";
 const HEIGHT = 26;
 const AXIS_HEIGHT = 20;
 const CURVE_HEIGHT = 18;
+const LABEL_AT = 10;
 /** Maximum number of pixels of a click. */
 const CLICK = 3;
 
@@ -52,7 +53,8 @@ export class Strip {
     this.#paintErrors(trace, pen, plane, colours);
     this.#paintWindow(pen, plane, colours);
     // A call that was rejected at once has no duration, but is a call.
-    label(pen, colours, `concurrent calls, max ${count(Math.max(1, concurrency.max))}`, HEIGHT / 2);
+    const words = `max ${count(Math.max(1, concurrency.max))}`;
+    label(pen, colours, [`concurrent calls, ${words}`, words], plane.left, HEIGHT / 2);
   }
 
   /** Paint the mean concurrency of calls that are only counted, paler. */
@@ -128,7 +130,7 @@ export class Axis {
   /** Label round times; returns them for the grid below. */
   paint(plane: Plane, colours: Colours, rows: number): number[] {
     const pen = context(this.element, plane.right, AXIS_HEIGHT);
-    label(pen, colours, counted(rows, "row"), AXIS_HEIGHT / 2);
+    label(pen, colours, [counted(rows, "row")], plane.left, AXIS_HEIGHT / 2);
     const { times, step } = ticks(plane.range, plane.width);
     const written = timeText(plane.range, step);
     for (const us of times) {
@@ -141,14 +143,17 @@ export class Axis {
   }
 }
 
+/** Write the first of the texts that fits before a position, else the last. */
 function label(
   pen: CanvasRenderingContext2D,
   { font, fg2 }: Colours,
-  text: string,
+  texts: readonly string[],
+  end: number,
   middle: number,
 ): void {
   pen.font = `10.5px ${font}`;
   pen.textBaseline = "middle";
   pen.fillStyle = fg2;
-  pen.fillText(text, 10, middle);
+  const fits = texts.find((text) => LABEL_AT + pen.measureText(text).width < end);
+  pen.fillText(fits ?? texts[texts.length - 1], LABEL_AT, middle);
 }
