@@ -4540,20 +4540,21 @@ var Brush = class {
   }
   /** Write in a bar, on a plate: the colours below change from phase to phase. */
   #plate(label2, x, middle2, width) {
-    const [left, height] = [x - PLATE_MARGIN, BAR_HEIGHT + 2];
-    this.#at(
-      PLATE,
-      () => this.rect(left, middle2, width + 2 * PLATE_MARGIN, height, this.colours.bg)
-    );
+    this.#at(PLATE, () => this.#ground(x, middle2, width));
     this.#texts(label2, x, middle2);
+  }
+  #ground(x, middle2, width) {
+    this.rect(x - PLATE_MARGIN, middle2, width + 2 * PLATE_MARGIN, BAR_HEIGHT + 2, this.colours.bg);
   }
   /** Texts are legible in a row that is left aside, too. */
   #texts(label2, x, middle2) {
     this.#at(1, () => {
       for (const [text, colour] of label2) {
+        const { width } = this.pen.measureText(text);
+        if (colour !== this.colours.fg2) this.#ground(x, middle2, width);
         this.pen.fillStyle = colour;
         this.pen.fillText(text, x, middle2 + 0.5);
-        x += this.pen.measureText(text).width + LABEL_GAP;
+        x += width + LABEL_GAP;
       }
     });
   }

@@ -108,20 +108,24 @@ export class Brush {
 
   /** Write in a bar, on a plate: the colours below change from phase to phase. */
   #plate(label: Label, x: number, middle: number, width: number): void {
-    const [left, height] = [x - PLATE_MARGIN, BAR_HEIGHT + 2];
-    this.#at(PLATE, () =>
-      this.rect(left, middle, width + 2 * PLATE_MARGIN, height, this.colours.bg),
-    );
+    this.#at(PLATE, () => this.#ground(x, middle, width));
     this.#texts(label, x, middle);
+  }
+
+  #ground(x: number, middle: number, width: number): void {
+    this.rect(x - PLATE_MARGIN, middle, width + 2 * PLATE_MARGIN, BAR_HEIGHT + 2, this.colours.bg);
   }
 
   /** Texts are legible in a row that is left aside, too. */
   #texts(label: Label, x: number, middle: number): void {
     this.#at(1, () => {
       for (const [text, colour] of label) {
+        const { width } = this.pen.measureText(text);
+        // Other colours have too little contrast on the ground of a selected row.
+        if (colour !== this.colours.fg2) this.#ground(x, middle, width);
         this.pen.fillStyle = colour;
         this.pen.fillText(text, x, middle + 0.5);
-        x += this.pen.measureText(text).width + LABEL_GAP;
+        x += width + LABEL_GAP;
       }
     });
   }
