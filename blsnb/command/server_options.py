@@ -14,6 +14,7 @@ from blsnb.command.trace_options import (
     trace_settings,
     unused_settings,
 )
+from blsnb.engine.response_cache import parse_size
 from blsnb.serving.core.serving_options import ServingOptions
 from blsnb.serving.core.trace_settings import TraceSetting
 
@@ -232,26 +233,54 @@ def _resources(texts: list[str]) -> dict[str, Any]:
 
 
 def _cache_bytes(given: argparse.Namespace) -> int:
-    size = given.response_cache_byte_size
-    if size is not None and given.cache_config:
+    """Return the size of the response cache; 0 without one.
+
+    References
+    ----------
+    server: src/command_line_parser.cc, Parse; core: src/server.cc, InferenceServer
+    """
+    settings = dict(map(_cache_setting, given.cache_config))
+    if given.response_cache_byte_size is not None:
+        if settings:
+            raise CommandError(
+                "Incompatible flags --response-cache-byte-size and --cache-config both "
+                "provided. Please provide one or the other."
+            )
+        settings = {("local", "size"): str(given.response_cache_byte_size)}
+    names = {name for name, _ in settings}
+    if len(names) > 1:
         raise CommandError(
-            "Incompatible flags --response-cache-byte-size and --cache-config both "
-            "provided. Please provide one or the other."
+            "creating server: Invalid argument - found multiple cache configurations, "
+            "but only a single cache is currently supported"
         )
-    for text in given.cache_config:
-        name, comma, setting = text.partition(",")
-        key, _, value = setting.partition("=")
-        if not comma:
-            raise CommandError(
-                "No cache specified. --cache-config option format is <cache name>,"
-                f"<setting>=<value>. Got {text}"
-            )
-        if (name, key) != ("local", "size") or not value.isdecimal():
-            raise CommandError(
-                f"--cache-config={text} is not supported; expected local,size=BYTES"
-            )
-        size = int(value)
-    return size or 0
+    if names - {"local"}:
+        raise CommandError(
+            f"the cache {names.pop()!r} is not supported; expected "
+            "--cache-config=local,size=BYTES"
+        )
+    try:
+        return parse_size(settings.get(("local", "size"))) if settings else 0
+    except ValueError as error:
+        raise CommandError(f"creating server: {error}") from error
+
+
+def _cache_setting(text: str) -> tuple[tuple[str, str], str]:
+    """Return the cache, the setting and its value.
+
+    References
+    ----------
+    server: src/command_line_parser.cc, ParseCacheConfigOption
+    """
+    name, comma, assignment = text.partition(",")
+    setting, _, value = assignment.partition("=")
+    form = "--cache-config option format is"
+    if not (comma and name):
+        raise CommandError(
+            f"No cache specified. {form} <cache name>,<setting>=<value>. Got {text}"
+        )
+    if not (setting and value):
+        raise CommandError(f"{form} '<cache name>,<setting>=<value>'. Got {text}")
+    return (name, setting), value
 
 
 def _metrics(texts: list[str]) -> Iterator[tuple[str, bool | str]]:

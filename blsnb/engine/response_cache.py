@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -11,6 +13,9 @@ from typing import NamedTuple
 from blsnb.tensors.ref import TensorRef
 
 Outputs = tuple[TensorRef, ...]
+_LEAST_BYTES = 192
+"""Minimum size of Triton's cache in bytes: its own records fill a smaller one."""
+_SIZES = 2**64
 
 
 class CachedOutputs(NamedTuple):
@@ -86,3 +91,34 @@ def cache_key(model: str, version: int, inputs: Iterable[TensorRef]) -> bytes:
         digest.update(f"{ref.name}\0{ref.byte_size}\0".encode())
         digest.update(ref.data or b"")
     return digest.digest()
+
+
+def parse_size(text: str | None) -> int:
+    """Parse the size of a cache as Triton does: with C's ``stoull``.
+
+    Raises
+    ------
+    ValueError
+        Triton would not start; in its words.
+
+    References
+    ----------
+    local_cache: src/local_cache.cc, LocalCache::Create
+    """
+    failed = "Failed to initialize LocalCache:"
+    if text is None:
+        raise ValueError(
+            f"Invalid argument - {failed} config didn't contain a valid 'size' field."
+        )
+    number = re.match(r"[ \t-\r]*([+-]?[0-9]+)", text)
+    size = int(number[1]) if number else _SIZES
+    if abs(size) >= _SIZES:
+        raise ValueError(f"Internal - {failed} stoull")
+    if size % _SIZES > sys.maxsize:
+        raise ValueError(f"Internal - {failed} failed to allocate buffer")
+    if size % _SIZES < _LEAST_BYTES:
+        raise ValueError(
+            f"Internal - {failed} Could not initialize buffer in "
+            "basic_managed_external_buffer constructor"
+        )
+    return size % _SIZES
