@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,7 +97,9 @@ def trace_settings(given: argparse.Namespace) -> dict[str, Any]:
         elif name == "triton,file":
             found["trace_file"] = value
         else:
-            found[_FIELDS[name]] = _number(value)
+            number = _number(value)
+            # Triton stores a signed number; only the count is one.
+            found[_FIELDS[name]] = number if name == "count" else number % 2**32
     if found.get("trace_mode") == _OPENTELEMETRY:
         found["collector"] = tuple(collector.items())
     return found
@@ -105,23 +108,23 @@ def trace_settings(given: argparse.Namespace) -> dict[str, Any]:
 def collector_arguments(given: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `blsnb.Server` that name a Collector.
 
-    Without a trace level nothing is sent, until a client sets one.
+    Nothing is sent until a port has applied the trace setting.
     """
     setting = TraceSetting(**trace_settings(given))
     if setting.trace_mode != _OPENTELEMETRY:
         return {}
-    return {
-        "otlp": dict(setting.collector)["url"],
-        "otlp_rate": setting.trace_rate,
-        "otlp_count": setting.trace_count if setting.trace_level else 0,
-    }
+    return {"otlp": dict(setting.collector)["url"], "otlp_count": 0}
 
 
 def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise CommandError(f"Invalid option value. Got {text}") from None
+    """Parse the number at the start of a text, as C's ``stoi`` does."""
+    found = re.match(r"[ \t-\r]*([+-]?[0-9]+)", text)
+    if found is None:
+        raise CommandError(f"Invalid option value. Got {text}")
+    number = int(found[1])
+    if not -(2**31) <= number < 2**31:
+        raise CommandError(f"Provided option value is out of bound. Got {text}")
+    return number
 
 
 def _levels(given: argparse.Namespace) -> tuple[str, ...]:
@@ -150,7 +153,11 @@ def _level_texts(given: argparse.Namespace) -> list[str]:
 
 
 def trace_level(given: argparse.Namespace) -> dict[str, str]:
-    """Return the level of the recorder, if given: the most detailed one of several."""
+    """Return the level of the recorder, if given: the most detailed one of several.
+
+    With a Collector it is never off, because clients can switch tracing on.
+    """
     if not _level_texts(given):
         return {}
-    return {"trace_level": (OFF, *_levels(given))[-1].lower()}
+    least = "TIMESTAMPS" if collector_arguments(given) else OFF
+    return {"trace_level": (least, *_levels(given))[-1].lower()}

@@ -61,11 +61,6 @@ class RequestSampler:
     """
 
     def __init__(self, rate: int = 1, count: int = -1) -> None:
-        self._lock = threading.Lock()
-        self.change(rate, count)
-
-    def change(self, rate: int, count: int) -> None:
-        """Set both values, and begin to count anew."""
         if rate < 0:
             raise ValueError(f"otlp_rate={rate!r} is not valid; expected 0 or more")
         if count < -1:
@@ -73,17 +68,32 @@ class RequestSampler:
                 f"otlp_count={count!r} is not valid; expected -1 for no limit, or the "
                 "maximum number of requests"
             )
+        self._lock = threading.Lock()
+        self.change(rate, count, is_on=count != 0)
+
+    def change(self, rate: int, count: int, *, is_on: bool = True) -> None:
+        """Set both values, and begin to count anew; take none at all if not on.
+
+        Without a rest of the count, requests with a ``traceparent`` are still taken.
+        """
         with self._lock:
             self._rate, self._left, self._seen = rate, count, 0
-            self._is_on = count != 0
+            self._is_on = is_on
+
+    @property
+    def left(self) -> int:
+        """Rest of the count; negative for no limit."""
+        return self._left
 
     def takes(self, has_context: bool = False) -> bool:
         """Return whether the next request is taken."""
         with self._lock:
+            if not self._is_on:
+                return False
             self._seen += 1
             is_next = bool(self._rate and self._left) and self._seen % self._rate == 0
             self._left -= is_next and self._left > 0
-            return is_next or (has_context and self._is_on)
+            return is_next or has_context
 
 
 class Exporter:

@@ -109,7 +109,9 @@ ECHO = cell(
         (["--trace-config=level=OFF"], "trace", TRACE),
         (["--trace-config=mode=Triton"], "trace", TRACE),
         (["--trace-config=rate=5"], "trace", replace(TRACE, trace_rate=5)),
-        (["--trace-rate=5"], "trace", replace(TRACE, trace_rate=5)),
+        (["--trace-rate= 5.5"], "trace", replace(TRACE, trace_rate=5)),
+        (["--trace-rate=-1"], "trace", replace(TRACE, trace_rate=2**32 - 1)),
+        (["--trace-count=-2"], "trace", replace(TRACE, trace_count=-2)),
         (["--trace-config=count=5"], "trace", replace(TRACE, trace_count=5)),
         (["--trace-config=triton,file=f"], "trace", replace(TRACE, trace_file="f")),
         (["--trace-file=f"], "trace", replace(TRACE, trace_file="f")),
@@ -203,6 +205,7 @@ REFUSED = [
     *("--trace-config=level=FOO", "--trace-config=level", "--trace-config=rate=x"),
     *("--trace-config=foo=1", "--trace-config=triton,x=1", "--trace-config=mode=x"),
     *("--trace-config=opentelemetry,resource=a=b", "--trace-config=x,file=f"),
+    "--trace-config=count=2147483648",
     "--http-address=::1 --grpc-address=127.0.0.1",
     "--log-info=maybe",
 ]
@@ -259,21 +262,21 @@ def test_trace_settings_without_effect_have_one_line() -> None:
     )
 
 
-def test_a_collector_receives_what_the_trace_settings_demand() -> None:
-    """Triton's defaults: one request of a thousand, and none without a level."""
+def test_a_collector_receives_nothing_until_a_port_is_open() -> None:
+    """Its trace setting then decides; the recorder is on, as a client may change it."""
     url = "http://localhost:4318/v1/traces"
     own = "--trace-config=OpenTelemetry,url=http://127.0.0.1:5/v1/traces"
     several = ["--trace-config=rate=3", "--trace-count=4", "--trace-level=TIMESTAMPS"]
-    zero = [OPENTELEMETRY, "--trace-rate=0"]
-    settings = [[], [OPENTELEMETRY], zero, [OPENTELEMETRY, own, *several]]
-    names = "otlp", "otlp_rate", "otlp_count"
+    off = [OPENTELEMETRY, "--trace-level=OFF"]
+    settings = [[], [OPENTELEMETRY], off, [OPENTELEMETRY, own, *several]]
+    names = "otlp", "otlp_count", "trace_level"
     found = [server_arguments(given(*words)) for words in settings]
 
     assert [
         (None, None, None),
-        (url, 1000, 0),
-        (url, 0, 0),
-        ("http://127.0.0.1:5/v1/traces", 3, 4),
+        (url, 0, None),
+        (url, 0, "timestamps"),
+        ("http://127.0.0.1:5/v1/traces", 0, "timestamps"),
     ] == [tuple(each.get(name) for name in names) for each in found]
     assert [] == check_server_options(given(OPENTELEMETRY, own, *several))
 

@@ -51,6 +51,18 @@ def test_at_rate_0_only_requests_with_a_context_are_taken():
     assert [1, 2] == taken(sampler, 2, has_context=True)
 
 
+def test_contexts_are_taken_without_a_count_unless_it_is_off():
+    """A count of 0 is not that of a level OFF."""
+    sampler = RequestSampler()
+    sampler.change(1, 0)
+
+    assert [] == taken(sampler, 3)
+    assert [1, 2] == taken(sampler, 2, has_context=True)
+    sampler.change(1, 4, is_on=False)
+    assert [] == taken(sampler, 2, has_context=True)
+    assert 4 == sampler.left
+
+
 def test_a_change_begins_to_count_anew():
     """As on a Triton server."""
     sampler = RequestSampler(2, 1)

@@ -33,15 +33,24 @@ class SharedState:
         release = parts.engine.release
         self.rules = rules_of(release, self.options.http_max_input_size)
         self.memory = SharedMemory(release)
-        self.trace_settings = TraceSettings(self.options.trace, self._sample)
         self._exporter = parts.exporter
+        self.trace_settings = TraceSettings(
+            self.options.trace, self._sample, self._traces_left
+        )
+        self._sample(self.options.trace)
         self.log_settings = LogSettings(parts.log, self.options.log_file)
 
     def _sample(self, setting: TraceSetting) -> None:
         """Send the requests that a new trace setting demands to the Collector."""
         if self._exporter is not None and setting.collector:
-            count = setting.trace_count if setting.trace_level else 0
-            self._exporter.sampler.change(setting.trace_rate, count)
+            self._exporter.sampler.change(
+                setting.trace_rate, setting.trace_count, is_on=bool(setting.trace_level)
+            )
+
+    def _traces_left(self, setting: TraceSetting) -> int:
+        if self._exporter is not None and setting.collector:
+            return self._exporter.sampler.left
+        return setting.trace_count
 
     def close(self) -> None:
         """Release the shared memory."""

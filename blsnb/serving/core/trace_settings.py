@@ -83,6 +83,8 @@ class TraceSettings:
         The setting at the start.
     changed
         Called with each new setting of the server.
+    left
+        Returns how many traces the setting of the server still permits.
 
     References
     ----------
@@ -90,10 +92,14 @@ class TraceSettings:
     """
 
     def __init__(
-        self, start: TraceSetting, changed: Callable[[TraceSetting], None]
+        self,
+        start: TraceSetting,
+        changed: Callable[[TraceSetting], None],
+        left: Callable[[TraceSetting], int],
     ) -> None:
         self._start = start
         self._changed = changed
+        self._left = left
         self._values: dict[str, dict[str, Any]] = {}
         """Values that clients set, by model; those of the server by an empty name."""
         self._lock = threading.Lock()
@@ -101,20 +107,28 @@ class TraceSettings:
     def get(self, model: str = "") -> TraceSetting:
         """Return the setting in force for a model, or for the server."""
         with self._lock:
-            return self._in_force(model, self._values)
+            return replace(self._server, **self._known(model))
 
-    def _in_force(self, model: str, values: dict[str, dict[str, Any]]) -> TraceSetting:
-        return replace(self._start, **values.get("", {}) | values.get(model, {}))
+    @property
+    def _server(self) -> TraceSetting:
+        setting = replace(self._start, **self._values.get("", {}))
+        return replace(setting, trace_count=self._left(setting))
+
+    def _known(self, model: str) -> dict[str, Any]:
+        """Return the values that clients set, with the rest of the server's count."""
+        known = self._values.get(model, {})
+        if not model and "trace_count" in known:
+            return known | {"trace_count": self._server.trace_count}
+        return known
 
     def update(self, change: Change, model: str = "") -> TraceSetting:
         """Change all values, of a model or of the server, or none if one is invalid."""
         with self._lock:
-            changed = {**self._values.get(model, {}), **change}
+            changed = {**self._known(model), **change}
             kept = {name: each for name, each in changed.items() if each is not None}
-            values = {**self._values, model: kept}
-            found = self._in_force(model, values)
+            found = replace(self._server if model else self._start, **kept)
             _check(found)
-            self._values = values
+            self._values[model] = kept
             if not model:
                 self._changed(found)
             return found

@@ -16,14 +16,16 @@ def test_a_trace_setting_with_a_collector_decides_what_is_sent_to_it(
     server: Server,
 ) -> None:
     """One for Triton's files changes nothing; nor does any without an exporter."""
-    shared, changes = SharedState(parts_of(server)), list[tuple[int, int]]()
+    shared, changes = SharedState(parts_of(server)), list[tuple[int, int, bool]]()
     setting = TraceSetting(("TIMESTAMPS",), 5, 7, collector=URL)
     shared._sample(setting)
-    sampler = SimpleNamespace(change=lambda *given: changes.append(given))
+    sampler = SimpleNamespace(
+        change=lambda *given, is_on: changes.append((*given, is_on))
+    )
     shared._exporter = SimpleNamespace(sampler=sampler)
 
     shared._sample(setting)
     shared._sample(TraceSetting(("TIMESTAMPS",), 6, 8))
     shared._sample(TraceSetting((), 9, 10, collector=URL))
 
-    assert [(5, 7), (9, 0)] == changes
+    assert [(5, 7, True), (9, 10, False)] == changes

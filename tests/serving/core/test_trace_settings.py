@@ -20,7 +20,7 @@ from blsnb.serving.core.trace_settings import (
 
 def settings_of(start: TraceSetting) -> TraceSettings:
     """Return settings that begin with a value."""
-    return TraceSettings(start, lambda setting: None)
+    return TraceSettings(start, lambda _: None, lambda setting: setting.trace_count)
 
 
 def test_a_model_inherits_the_settings_of_the_server() -> None:
@@ -104,6 +104,23 @@ def test_levels_need_a_rate_a_count_and_a_file(
     assert told == refused.value.message
     off = replace(start, trace_level=(), **change)
     assert off == settings_of(off).update({})
+
+
+def test_the_count_of_the_server_is_what_is_left_of_it() -> None:
+    """A change keeps the rest if a client set the count, and else begins anew."""
+    start = TraceSetting(("TENSORS",), trace_count=5, collector=(("url", "x"),))
+    left, changed = [3, 2, 0], list[TraceSetting]()
+    settings = TraceSettings(start, changed.append, lambda _: left[0])
+
+    assert [3, 3] == [settings.get(each).trace_count for each in ("", "model")]
+    assert 5 == settings.update({"trace_rate": 1}).trace_count
+    settings.update({"trace_count": 7})
+    left[0] = 2
+    assert 2 == settings.update({"trace_rate": 2}).trace_count
+    assert [5, 7, 2] == [each.trace_count for each in changed]
+    left[0] = 0
+    with pytest.raises(RequestError, match="invalid trace setting :"):
+        settings.update({"trace_rate": 3})
 
 
 def test_a_refused_change_changes_nothing() -> None:
