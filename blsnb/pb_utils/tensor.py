@@ -10,7 +10,7 @@ from blsnb.pb_utils.backend import CurrentBackend
 from blsnb.pb_utils.compiled.compiled_type import Compiled
 from blsnb.pb_utils.compiled.conversions import Mismatch
 from blsnb.pb_utils.compiled.errors import TritonModelException
-from blsnb.pb_utils.compiled.signature import compiled, string
+from blsnb.pb_utils.compiled.signature import NO_CAST, compiled, string
 from blsnb.runtimes.runtime import DeviceError
 from blsnb.tensors.buffers import LARGE, frozen, private
 from blsnb.tensors.device_ref import DeviceRef
@@ -279,6 +279,8 @@ def _from_dlpack(name: str, producer: Any) -> Tensor:
             CurrentBackend().note(_FROM_NUMPY)
     except (dlpack.DLPackError, DeviceError) as error:
         raise TritonModelException(str(error)) from None
+    except dlpack.DeviceCastError:
+        raise RuntimeError(NO_CAST) from None
     tensor._source, tensor._shape = array, array.shape
     if tensor._dtype is not BF16:
         tensor._array = _private(array)

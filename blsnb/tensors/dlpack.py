@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +87,10 @@ class DLPackError(Exception):
     """A capsule cannot be imported; the text is Triton's."""
 
 
+class DeviceCastError(Exception):
+    """A producer's device is not a pair of whole numbers."""
+
+
 class Holder:
     """Presents a bare capsule to a library that imports only objects with one.
 
@@ -120,20 +125,50 @@ def is_on_cuda(producer: Any) -> bool:
     ------
     DLPackError
         The value is not a producer, or its device is of another kind.
+    DeviceCastError
+        The producer's device is not a kind and a number.
     """
     if is_capsule(producer):
         return bool(_tensor(producer).device.type == CUDA)
     if not (hasattr(producer, "__dlpack__") and hasattr(producer, "__dlpack_device__")):
         raise DLPackError(_NO_DLPACK)
-    kind = int(producer.__dlpack_device__()[0])
-    if kind not in (CPU, CUDA, CUDA_HOST):
-        raise DLPackError(f"DLDevice type {kind} is not support by Python backend.")
+    kind = _kind_of(producer.__dlpack_device__())
+    _check_kind(kind)
     return kind == CUDA
 
 
+def _kind_of(device: Any) -> int:
+    try:
+        kind, number = map(operator.index, device)
+    except (TypeError, ValueError):
+        raise DeviceCastError from None
+    if not (-(2**31) <= kind < 2**31 and -(2**63) <= number < 2**63):
+        raise DeviceCastError
+    return kind
+
+
+def _check_kind(kind: int) -> None:
+    if kind not in (CPU, CUDA, CUDA_HOST):
+        raise DLPackError(f"DLDevice type {kind} is not support by Python backend.")
+
+
 def capsule_of(producer: Any) -> Any:
-    """Return a producer's capsule of host memory, or a capsule itself."""
-    return producer if is_capsule(producer) else producer.__dlpack__(stream=None)
+    """Return a producer's capsule of host memory, or a capsule itself.
+
+    Raises
+    ------
+    DLPackError
+        The capsule was imported before, or is not one of DLPack.
+    """
+    if is_capsule(producer):
+        return producer
+    capsule = producer.__dlpack__(stream=None)
+    kind = type(capsule).__name__
+    if kind != "PyCapsule":
+        raise TypeError(f"Object of type '{kind}' is not an instance of 'capsule'")
+    if not is_capsule(capsule):
+        raise DLPackError(_NO_DLPACK)
+    return capsule
 
 
 def _tensor(capsule: Any) -> _DLTensor:
@@ -148,7 +183,8 @@ def describe(capsule: Any) -> Described:
     Raises
     ------
     DLPackError
-        The elements are not in C order, or of a type that Triton does not have.
+        The elements are not in C order, on a device of an unknown kind, or of a type
+        that Triton does not have.
     """
     tensor = _tensor(capsule)
     if not _is_c_order(tensor):
@@ -156,6 +192,7 @@ def describe(capsule: Any) -> Described:
             "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
             "stored in C-Order are supported."
         )
+    _check_kind(tensor.device.type)
     dtype = _dtype_of(tensor.dtype)
     if dtype is BF16:
         tensor.dtype.code = _UINT
@@ -165,9 +202,11 @@ def describe(capsule: Any) -> Described:
 
 def _dtype_of(described: _DataType) -> DType:
     code, bits = described.code, described.bits
+    if described.lanes == 1 and code == _BFLOAT:
+        if bits != 16:
+            raise DLPackError(f"Expected BF16 tensor to have 16 bits, but had: {bits}")
+        return BF16
     if described.lanes == 1 and bits % 8 == 0:
-        if code == _BFLOAT and bits == 16:
-            return BF16
         for dtype, row in BY_NUMPY.items():
             if (dtype.kind, dtype.itemsize) == (_KINDS.get(code), bits // 8):
                 return row

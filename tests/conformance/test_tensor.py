@@ -393,7 +393,7 @@ def test_what_is_transmitted(agree, code):
 CAPSULES = """
 import ctypes
 def tensor_of(capsule):
-    "Address of the DLTensor in a capsule: data 0, dtype 20, strides 32."
+    "Address of a capsule's DLTensor: device 8, dtype 20, strides 32, offset 40."
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return get(capsule, b"dltensor")
@@ -401,6 +401,9 @@ def retyped(t, code, bits, lanes=1):
     capsule = t.to_dlpack()
     typed = code | bits << 8 | lanes << 16
     ctypes.c_uint32.from_address(tensor_of(capsule) + 20).value = typed
+    return capsule
+def placed(capsule, kind):
+    ctypes.c_int32.from_address(tensor_of(capsule) + 8).value = kind
     return capsule
 kept = []
 def strided(t, strides):
@@ -444,6 +447,36 @@ FROM_DLPACK = {
                 return None
         trial(lambda: pb_utils.Tensor.from_dlpack("U", Elsewhere()))
         """,
+    "capsules of unknown devices": """
+        t = pb_utils.Tensor("T", np.arange(2.0))
+        for kind in (0, 4, 7, 11, 13, -1):
+            capsule = placed(t.to_dlpack(), kind)
+            trial(lambda: pb_utils.Tensor.from_dlpack("U", capsule))
+        wide = pb_utils.Tensor("T", np.zeros((2, 3)))
+        for capsule in (strided(wide, (1, 2)), retyped(t, 99, 64)):
+            trial(lambda: pb_utils.Tensor.from_dlpack("U", placed(capsule, 4)))
+        """,
+    "devices that are no pairs": """
+        class Producer:
+            def __init__(self, device):
+                self.device = device
+            def __dlpack_device__(self):
+                return self.device
+            def __dlpack__(self, stream=None):
+                return pb_utils.Tensor("T", np.arange(2.0)).to_dlpack()
+        devices = [1, 0], (True, 0), None, 1, (1,), (1, 0, 0), (1.0, 0), ("1", 0)
+        for device in (*devices, (1, None), (2**31, 0), (1, 2**63)):
+            trial(lambda: pb_utils.Tensor.from_dlpack("U", Producer(device)))
+        """,
+    "producers without a capsule": """
+        class Producer:
+            def __dlpack_device__(self):
+                return (1, 0)
+            def __dlpack__(self, stream=None):
+                return returned
+        for returned in (5, None, "text"):
+            trial(lambda: pb_utils.Tensor.from_dlpack("U", Producer()))
+        """,
     "half a protocol": """
         class Half:
             def __dlpack__(self, stream=None):
@@ -469,6 +502,16 @@ FROM_DLPACK = {
         t = pb_utils.Tensor("T", np.array([16256, 16384], dtype=np.int16))
         u = pb_utils.Tensor.from_dlpack("U", retyped(t, 4, 16))
         see(pb_utils.Tensor.from_dlpack("V", retyped(u, 0, 16)))
+        """,
+    "BF16 of other widths": """
+        t = pb_utils.Tensor("T", np.zeros(2))
+        for bits, lanes in [(32, 1), (12, 1), (32, 2)]:
+            trial(lambda: pb_utils.Tensor.from_dlpack("U", retyped(t, 4, bits, lanes)))
+        """,
+    "an offset": """
+        capsule = pb_utils.Tensor("T", np.arange(4.0)[:2]).to_dlpack()
+        ctypes.c_uint64.from_address(tensor_of(capsule) + 40).value = 8
+        see(pb_utils.Tensor.from_dlpack("U", capsule))
         """,
     "complex": """
         t = pb_utils.Tensor("T", np.zeros(2))

@@ -61,17 +61,25 @@ def test_bf16_is_imported_as_the_bits_of_its_elements():
         (np.int32, {"lanes": 2}),
         (np.int32, {"bits": 36}),
         (np.int32, {"bits": 4}),
-        (np.int32, {"code": 4}),
         (np.int32, {"code": 3}),
     ],
 )
 def test_a_type_that_triton_lacks_is_refused(dtype, changes):
-    """Vectors, parts of bytes, and 32 bits of BF16 have no name in Triton."""
+    """Vectors and parts of bytes have no name in Triton."""
     given = of(np.zeros(2, dtype))
     for name, value in changes.items():
         setattr(dlpack._tensor(given).dtype, name, value)
 
     with pytest.raises(DLPackError, match=r"^Dtype is invalid\.$"):
+        dlpack.describe(given)
+
+
+def test_bf16_has_16_bits():
+    """The text has the found number."""
+    given = of(np.zeros(2, np.int32))
+    dlpack._tensor(given).dtype.code = 4
+
+    with pytest.raises(DLPackError, match=r"16 bits, but had: 32$"):
         dlpack.describe(given)
 
 
@@ -167,6 +175,28 @@ def test_what_is_no_producer_of_memory_is_refused(producer, text):
     """The texts are Triton's."""
     with pytest.raises(DLPackError, match=f"^{re.escape(text)}$"):
         dlpack.is_on_cuda(producer)
+
+
+@pytest.mark.parametrize("kind", [0, 4, 11, -1])
+def test_a_capsule_of_another_device_is_refused(kind):
+    """NumPy would read memory of the kinds 11 and 13 as the host's."""
+    given = of(np.zeros(2, np.int32))
+    dlpack.set_device(given, (kind, 0))
+
+    text = f"^DLDevice type {kind} is not support by Python backend.$"
+    with pytest.raises(DLPackError, match=text):
+        dlpack.import_capsule(given)
+
+
+def test_the_capsule_of_a_producer_is_checked():
+    """It may be of another kind, or imported before."""
+    given = of(np.zeros(2, np.int32))
+    dlpack.import_capsule(given)
+
+    with pytest.raises(DLPackError, match=f"^{re.escape(NO_DLPACK)}$"):
+        dlpack.capsule_of(Holder(given))
+    with pytest.raises(TypeError, match=r"^Object of type .int. is"):
+        dlpack.capsule_of(Holder(3))
 
 
 def test_an_imported_capsule_is_one_no_longer():
