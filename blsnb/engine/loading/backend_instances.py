@@ -6,20 +6,17 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from blsnb.backends.backend import Backend
-from blsnb.engine.engine import Engine
 from blsnb.engine.instance.backend_instance import BackendModelInstance
 from blsnb.engine.instance.inputs import Reshapes
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
 from blsnb.engine.instance.placement import Placement
-from blsnb.engine.loading.python_instances import InstanceMaker
+from blsnb.engine.loading.python_instances import InstanceMaker, VersionLoad
 from blsnb.engine.request.lifetime import RootRequest
 from blsnb.errors import BackendError, ModelConfigError
 from blsnb.model.completion import complete
 from blsnb.model.config import InstanceSpec, ModelConfig
 from blsnb.model.normalization import normalise
 from blsnb.model.rules.validate import validate_create, validate_instances
-from blsnb.pb_utils.backend import EngineCalls
-from blsnb.repository.directory import ModelDirectory
 
 T = TypeVar("T")
 
@@ -31,7 +28,7 @@ class BackendInstanceMaker(InstanceMaker):
     ----------
     backend
         Executes the model.
-    directory, number, config, engine, bind
+    load
         As for `InstanceMaker`.
     kind
         Kind of the model in the trace.
@@ -46,15 +43,11 @@ class BackendInstanceMaker(InstanceMaker):
     def __init__(
         self,
         backend: Backend,
-        directory: ModelDirectory,
-        number: int,
-        config: ModelConfig,
-        engine: Engine,
-        bind: Callable[[ModelInstance], EngineCalls],
+        load: VersionLoad,
         kind: str = "model",
         reshapes: Callable[[ModelConfig], Reshapes] | None = None,
     ) -> None:
-        super().__init__(directory, number, config, engine, bind)
+        super().__init__(load)
         self.kind = kind
         self._backend = backend
         self._reshapes = reshapes

@@ -9,7 +9,11 @@ from blsnb.engine.bls import Control, InstanceBackend
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.inputs import inverse_reshapes
 from blsnb.engine.instance.instance import ModelInstance
-from blsnb.engine.loading.python_instances import InstanceMaker, PythonInstanceMaker
+from blsnb.engine.loading.python_instances import (
+    InstanceMaker,
+    PythonInstanceMaker,
+    VersionLoad,
+)
 from blsnb.engine.model_log import LogPlace, LogWriter
 from blsnb.model.config import ModelConfig
 from blsnb.model.rules.plugins import check_runtime
@@ -48,24 +52,22 @@ class InstanceFactory:
         ModelConfigError
             At stage ``create``: the backend is unknown; the text is Triton's.
         """
-        version = directory, number
         bind = self._backend_of(config.name)
+        config = self.adapted(config)
+        load = VersionLoad(directory, number, config, self._engine, bind)
         standin = self.standins.get(directory.name)
         if standin is None and config.backend == _PYTHON:
-            return PythonInstanceMaker(*version, config, self._engine, bind)
+            return PythonInstanceMaker(load)
         # Deferred: most models are Python models.
         from blsnb.backends.backend_registry import find_backend
         from blsnb.backends.standin import KIND
         from blsnb.engine.loading.backend_instances import BackendInstanceMaker
 
         if standin is not None:
-            config = self.adapted(config)
-            return BackendInstanceMaker(
-                standin, *version, config, self._engine, bind, KIND, inverse_reshapes
-            )
+            return BackendInstanceMaker(standin, load, KIND, inverse_reshapes)
         check_runtime(config.message, directory.version_dir(number))
         backend = find_backend(config.backend, config.name)
-        return BackendInstanceMaker(backend, *version, config, self._engine, bind)
+        return BackendInstanceMaker(backend, load)
 
     def _backend_of(self, model_name: str) -> Callable[[ModelInstance], EngineCalls]:
         """Return a function that makes the backend of an instance of a model."""

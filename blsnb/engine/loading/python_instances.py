@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from blsnb.engine.engine import Engine
 from blsnb.engine.instance.instance import HookFailed, ModelInstance
@@ -38,39 +39,31 @@ _BLANKS = frozenset(" \t\n")
 _SHELL_CHARACTERS = frozenset(";|&$`()[]{}<>\\'\"*?~#!")
 
 
-class InstanceMaker(abc.ABC):
-    """Makes the instances of one model version.
+class VersionLoad(NamedTuple):
+    """A version to load, and what its instances need."""
 
-    Parameters
-    ----------
-    directory, number
-        The model's folder, and the version.
-    config
-        Normalised; `make_all` completes it.
-    engine
-        The release, the devices, and the strictness of configurations.
-    bind
-        Makes the backend of an instance.
-    """
+    directory: ModelDirectory
+    number: int
+    config: ModelConfig
+    """Normalised; `InstanceMaker.make_all` completes it."""
+    engine: Engine
+    """The release, the devices, and the strictness of configurations."""
+    bind: Callable[[ModelInstance], EngineCalls]
+    """Makes the backend of an instance."""
+
+
+class InstanceMaker(abc.ABC):
+    """Makes the instances of one model version."""
 
     kind = "model"
     """Kind of the model in the trace."""
 
-    def __init__(
-        self,
-        directory: ModelDirectory,
-        number: int,
-        config: ModelConfig,
-        engine: Engine,
-        bind: Callable[[ModelInstance], EngineCalls],
-    ) -> None:
-        self.config = config
-        self._directory = directory
-        self._number = number
-        self._engine = engine
-        self._bind = bind
-        self._version = directory.version_dir(number)
-        self.model_file = self._version / (config.default_model_filename or "model")
+    def __init__(self, load: VersionLoad) -> None:
+        self._directory, self._number, self.config, self._engine, self._bind = load
+        self._version = self._directory.version_dir(self._number)
+        self.model_file = self._version / (
+            self.config.default_model_filename or "model"
+        )
         self._noted: set[str] = set()
         """Subjects of the notes that an instance has made."""
 
