@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from blsnb.model_graph.sources.source import Function, Source
+from blsnb.model_graph.sources.source import Function, Source, dotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,8 @@ def definitions(node: ast.Name | ast.Attribute, scope: Scope) -> list[Definition
     if isinstance(node, ast.Attribute):
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
             return _with_scope(source.attribute(node.attr), source)
-        if isinstance(node.value, ast.Name):
-            other = source.module(node.value.id)
-            if other is not None:
-                return _with_scope(other.top_level(node.attr), other)
-        return []
+        module = source.module(dotted(node.value))
+        return [] if module is None else _passed_on(node.attr, module)
     if node.id in scope.bound:
         return [(*scope.bound[node.id], False)]
     if function is not None:
@@ -56,11 +53,13 @@ def definitions(node: ast.Name | ast.Attribute, scope: Scope) -> list[Definition
             return _arguments(node.id, function)
         if function.outer is not None:
             return definitions(node, Scope(source, function.outer, scope.bound))
-    found = source.top_level(node.id)
-    if found:
-        return _with_scope(found, source)
-    origin = source.imported(node.id)
-    return _with_scope(origin[0].top_level(origin[1]), origin[0]) if origin else []
+    return _passed_on(node.id, source)
+
+
+def _passed_on(name: str, source: Source) -> list[Definition]:
+    """Return the definitions of a name of a source, which it may import."""
+    origin, original = source.origin(name)
+    return _with_scope(origin.top_level(original), origin)
 
 
 def _arguments(name: str, function: Function) -> list[Definition]:

@@ -14,6 +14,8 @@ from blsnb.model_graph.sources.assignments import (
     inner,
 )
 
+_MAX_IMPORTS = 12
+"""Maximum number of imports by which a name is followed to its definition."""
 Assigned = tuple[ast.expr, "Function | None", bool]
 """An expression, its function, and whether the name is one of its elements."""
 
@@ -168,11 +170,14 @@ class Source:
 
     @cached_property
     def _imports(self) -> dict[str, tuple[str, str]]:
-        found = {}
+        found: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             match node:
                 case ast.Import(names=names):
                     for alias in names:
+                        outer, _, _ = alias.name.partition(".")
+                        if not alias.asname:
+                            found.setdefault(outer, (outer, ""))
                         found[alias.asname or alias.name] = alias.name, ""
                 case ast.ImportFrom(module=module, names=names, level=level):
                     full = self._full_name(module or "", level)
@@ -203,15 +208,33 @@ class Source:
         return module if member else ""
 
     def module(self, name: str) -> Source | None:
-        """Return the source of an imported module of the same folder."""
-        module, member = self._imports.get(name, ("", ""))
-        return self.program.module(f"{module}.{member}".strip(".")) if module else None
+        """Return the source of an imported module of the same folder.
 
-    def imported(self, name: str) -> tuple[Source, str] | None:
-        """Return source and name of an imported function or variable."""
+        A name with dots is that of a module which another one imports, or has in its
+        folder.
+        """
         module, member = self._imports.get(name, ("", ""))
-        other = self.program.module(module) if module and member else None
-        return None if other is None else (other, member)
+        if module:
+            return self.program.module(f"{module}.{member}".strip("."))
+        outer, _, last = name.rpartition(".")
+        package = self.module(outer) if outer else None
+        if package is None or last in package._imports:
+            return package and package.module(last)
+        is_folder = package.path.endswith("__init__.py")
+        return self.program.module(package._full_name(last, 1)) if is_folder else None
+
+    def origin(self, name: str) -> tuple[Source, str]:
+        """Return source and name of a definition that imports may pass on."""
+        source = self
+        for _ in range(_MAX_IMPORTS):
+            module, member = source._imports.get(name, ("", ""))
+            if name in source._top or not member:
+                break
+            other = self.program.module(module)
+            if other is None:
+                break
+            source, name = other, member
+        return source, name
 
     def original_name(self, name: str) -> str:
         """Return the original name of an imported member."""
@@ -221,17 +244,27 @@ class Source:
         """Return the called function; None if it is ambiguous."""
         match call.func:
             case ast.Name(id=name):
-                found = self.program.callables(self.original_name(name))
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if self.module(
-                module
+                found = self.program.callables(self.origin(name)[1])
+            case ast.Attribute(value=value, attr=name) if module := self.module(
+                dotted(value)
             ):
-                found = self.program.callables(name)
+                found = self.program.callables(module.origin(name)[1])
             case ast.Attribute(attr=name):
                 known = self.program.by_name.get(name, ())
                 found = [each for each in known if each.owner]
             case _:
                 return None
         return found[0] if len(found) == 1 else None
+
+
+def dotted(node: ast.expr) -> str:
+    """Return a name with its attributes, such as ``a.b``; empty for other nodes."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name) if outer := dotted(value):
+            return f"{outer}.{name}"
+    return ""
 
 
 _Found = tuple[ast.expr | None, "Function | None", bool]

@@ -36,6 +36,12 @@ IMPORTS = {
     "a member inside": ("tools/use.py", "from .names import DEEP", "DEEP"),
     "above a package": ("tools/use.py", "from .. import names", "names.NEXT"),
     "a member above": ("tools/use.py", "from ..names import NEXT", "NEXT"),
+    "passed on by a package": ("model.py", "from tools import passed", "passed"),
+    "an attribute passed on": ("model.py", "import tools", "tools.passed"),
+    "a module passed on": ("model.py", "import tools", "tools.names.DEEP"),
+    "a module by its path": ("model.py", "import tools.names", "tools.names.DEEP"),
+    "the package of a path": ("model.py", "import tools.names", "tools.INNER"),
+    "passed on twice": ("model.py", "from more import passed", "passed"),
     "by its full name": ("tools/use.py", "import names", "names.NEXT"),
 }
 
@@ -48,7 +54,8 @@ def test_an_import_is_followed_as_python_does(tmp_path, case):
         "__init__.py": "OWN = 'child'",
         "names.py": "NEXT = 'child'\nDEEP = 'other'",
         "tools.py": "INNER = 'other'",
-        "tools/__init__.py": "INNER = 'child'",
+        "tools/__init__.py": "from .names import DEEP as passed\nINNER = 'child'",
+        "more.py": "from tools import passed",
         "tools/names.py": "NEXT = 'other'\nDEEP = 'child'",
         path: f"{line}\n{REQUEST}pb_utils.InferenceRequest(model_name={name}).exec()",
     }
@@ -67,12 +74,36 @@ def test_an_import_that_fails_is_not_followed(tmp_path, line):
     assert [("names.NEXT",)] == targets(tmp_path, files)
 
 
-@pytest.mark.parametrize("line", ["from . import helper", "import helper"])
-def test_a_function_of_an_imported_module_has_its_callers(tmp_path, line):
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("from . import helper", "helper.ask"),
+        ("import helper", "helper.ask"),
+        ("import tools.ours", "tools.ours.call"),
+        ("from tools.ours import call", "call"),
+    ],
+)
+def test_a_function_of_an_imported_module_has_its_callers(tmp_path, line, name):
     """The call of the helper has the name that the model passes."""
-    files = {"helper.py": ASK, "model.py": f"{line}\nhelper.ask('child')"}
+    files = {
+        "helper.py": ASK,
+        "tools/ours.py": "from helper import ask as call",
+        "model.py": f"{line}\n{name}('child')",
+    }
 
     assert [("child", "")] == targets(tmp_path, files)
+
+
+def test_imports_in_a_circle_end(tmp_path):
+    """Python would report the name as missing."""
+    call = f"{REQUEST}pb_utils.InferenceRequest(model_name=NEXT).exec()"
+    files = {
+        "a.py": "from b import NEXT",
+        "b.py": "from a import NEXT",
+        "model.py": f"from a import NEXT\n{call}",
+    }
+
+    assert [("NEXT",)] == targets(tmp_path, files)
 
 
 def test_at_most_100_files_of_a_model_are_read(tmp_path):
