@@ -44,6 +44,15 @@ _PASSED_ON = """
             for request in requests
         ]
 """
+_REPEATED = """
+    def execute(self, requests):
+        return [self.twice(x_of(request).as_numpy()) for request in requests]
+
+    def twice(self, x):
+        arrays = x, np.ones((1, 3), np.int32), x[:1].astype(np.float64)
+        tensors = [pb_utils.Tensor("Y", array) for array in arrays]
+        return pb_utils.InferenceResponse(tensors)
+"""
 _TOLD = """
     def execute(self, requests):
         return [reply(self.told(request)) for request in requests]
@@ -100,6 +109,7 @@ TWO = "instance_group { kind: KIND_CPU count: 2 }"
 _BODIES = {
     "same": (_SAME, "FP32", "FP32", CLASSES, ""),
     "batched": (_SAME, "FP32", "FP32", CLASSES, BATCHES),
+    "repeated": (_REPEATED, "FP32", "FP32", CLASSES, ""),
     "told": (_TOLD, "FP32", "STRING", "", ""),
     "each": (_EACH, "FP32", "FP32", "", DECOUPLED),
     "sum": (_SUM, "FP32", "FP32", "", SEQUENCES),

@@ -173,6 +173,19 @@ def test_an_output_that_is_listed_twice(agree, beside, forms):
     agree(case)
 
 
+@pytest.mark.parametrize("form", [{}, CLASSES[0]], ids=["elements", "classes"])
+def test_outputs_of_one_name(agree, beside, form):
+    """The first one has the dimensions of all, and the type of the last."""
+
+    def case(target):
+        asked = request("net_repeated", **TWO)
+        put_all(asked.outputs.add(name="Y").parameters, form)
+        with line(beside(target), "repeated") as wire:
+            return wire.call("ModelInfer", asked)
+
+    agree(case)
+
+
 @pytest.mark.parametrize(
     "name",
     [

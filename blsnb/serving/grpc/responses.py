@@ -55,7 +55,15 @@ def status_of(error: BaseException) -> tuple[grpc.StatusCode, str]:
 
 
 def reply_of(response: WireResponse) -> Any:
-    """Return the message of a response; outputs in shared memory have no elements."""
+    """Return the message of a response; outputs in shared memory have no elements.
+
+    As on Triton, the first of several outputs of one name has the dimensions of all,
+    and the type of the last; the others have none.
+
+    References
+    ----------
+    server: src/grpc/infer_handler.cc, InferResponseCompleteCommon
+    """
     reply = wire.ModelInferResponse(
         model_name=response.model_name,
         model_version=response.model_version,
@@ -64,8 +72,11 @@ def reply_of(response: WireResponse) -> Any:
     for name, value in response.parameters.items():
         kind = _KINDS.get(type(value), "string_param")
         setattr(reply.parameters[name], kind, value)
+    described: dict[str, Any] = {}
     for tensor in response.outputs:
-        output = reply.outputs.add(name=tensor.name, datatype=tensor.datatype)
+        added = reply.outputs.add(name=tensor.name)
+        output = described.setdefault(tensor.name, added)
+        output.datatype = tensor.datatype
         output.shape.extend(tensor.shape)
         reply.raw_output_contents.append(bytes(tensor.data))
     return reply
