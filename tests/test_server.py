@@ -229,6 +229,26 @@ def test_close_lets_a_request_in_flight_end(server):
     assert stage.events["finalized"].wait(60)
 
 
+def test_ctrl_c_during_close_ends_requests_and_closes(server, ctrl_c):
+    """The models are finalized, and an open stream ends."""
+    methods = 'def finalize(self):\n    stage.events["finalized"].set()\n\n'
+    waits = cell(
+        'stage.values["sender"] = request.get_response_sender()', methods=methods
+    )
+    decoupled = "model_transaction_policy { decoupled: true }"
+    server.define("model", waits, config=f"{CONFIG}\n{decoupled}")
+    stream = server.stream("model", X)
+    stage.events["asleep"].set()
+    ctrl_c.press()
+    with pytest.raises(KeyboardInterrupt):
+        server.close()
+
+    with pytest.raises(ServerClosedError):
+        next(stream)
+    assert stage.events["finalized"].is_set()
+    assert server.closed
+
+
 def test_a_server_that_is_used_leaves_no_file(private):
     """Neither compiled nor other files remain in or beside its folder."""
     with Server() as server:

@@ -101,8 +101,10 @@ class Engine:
             Seconds for all requests in flight together.
         """
         self.open_requests.is_stopping = True
-        self.open_requests.drain(timeout_s)
-        self.open_requests.is_closed = True
+        try:
+            self.open_requests.drain(timeout_s)
+        finally:
+            self.open_requests.is_closed = True
 
     def close(self) -> None:
         """Finalize what no longer serves but waits for answers; stop every thread."""

@@ -90,7 +90,8 @@ class Readers:
         assert responses is not None
         if isinstance(responses, SingleResponse):
             self._open_requests.close(root)
-        return Reader(self._open_requests, root, responses)
+        check = self._lifetime.check_process
+        return Reader(self._open_requests, root, responses, check)
 
     def check_recorded(self, message: RequestMessage) -> bool:
         """Refuse a request without the inputs of its model; return whether decoupled.

@@ -306,12 +306,14 @@ server = {server}
 source = cell("return [reply(x_of(request) * 2)]", asynchronous=True)
 server.define("m", source, config=CONFIG)
 asyncio.run(server.async_infer("m", {{"X": [1.0]}}))
+stream = server.stream("m", {{"X": [1.0]}})
 """
 USES = """
 signal.alarm(30)
 uses = [
     lambda: server.infer("m", {"X": [1.0]}),
     lambda: server.stream("m", {"X": [1.0]}),
+    lambda: next(stream),
     lambda: asyncio.run(server.async_infer("m", {"X": [1.0]})),
     lambda: server.define("m", source),
     lambda: server.evaluate("m", [{"X": [1.0]}]),

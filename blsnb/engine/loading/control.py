@@ -328,5 +328,7 @@ class ModelControl:
         timeout_s
             Time for all requests in flight together.
         """
-        self._runner.close(timeout_s)
-        self._folders.close()
+        try:
+            self._runner.close(timeout_s)
+        finally:
+            self._folders.close()

@@ -85,16 +85,20 @@ class LoadRunner:
     def close(self, timeout_s: float) -> None:
         """Refuse, drain, cancel, finalize, join, in that order; safe to repeat.
 
+        Ctrl-C only ends the time for requests.
+
         Parameters
         ----------
         timeout_s
             Time for all requests in flight together.
         """
-        self._engine.stop(timeout_s)
-        with self.lock.hold(ALL_MODELS, wait_s=_LOADING_S):
-            for name in self._engine.catalog.names():
-                self.unload(name)
-            self._engine.close()
+        try:
+            self._engine.stop(timeout_s)
+        finally:
+            with self.lock.hold(ALL_MODELS, wait_s=_LOADING_S):
+                for name in self._engine.catalog.names():
+                    self.unload(name)
+                self._engine.close()
 
 
 def _log_change(name: str, before: Versions, versions: Versions) -> None:

@@ -147,7 +147,10 @@ class OpenRequests:
         return [root for root in roots if root is not None]
 
     def drain(self, timeout_s: float) -> None:
-        """Wait until all requests have completed; end the others at the timeout."""
+        """Wait until all requests have completed; end the others at the timeout.
+
+        Ctrl-C ends them at once.
+        """
         deadline = time.monotonic() + timeout_s
 
         def drain(root: RootRequest, wait: Callable[[float], bool]) -> None:
@@ -155,10 +158,14 @@ class OpenRequests:
             if root.ended is None and not wait(left_s):
                 root.end(ServerClosedError())
 
-        for root in self.in_flight():
-            drain(root, root.wait_until_complete)
-        for ended, root in list(self._beside.items()):
-            drain(root, ended.wait)
+        try:
+            for root in self.in_flight():
+                drain(root, root.wait_until_complete)
+            for ended, root in list(self._beside.items()):
+                drain(root, ended.wait)
+        except KeyboardInterrupt:
+            self.drain(0)
+            raise
 
 
 def stopping_refusal(message: RequestMessage, scheduling: str) -> RequestError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from blsnb.engine.request.lifetime import TOO_LATE, RootRequest, TooLate
 from blsnb.engine.request.open_requests import OpenRequests, interruptible
 from blsnb.engine.request.streaming import Left, Readable
@@ -23,12 +25,20 @@ class Reader:
         The requests in flight, and the lifetime of this one.
     responses
         The responses, in order.
+    check_process
+        Raises in a forked child, which has neither the model's threads nor the owners
+        of its locks.
     """
 
     def __init__(
-        self, open_requests: OpenRequests, root: RootRequest, responses: Readable
+        self,
+        open_requests: OpenRequests,
+        root: RootRequest,
+        responses: Readable,
+        check_process: Callable[[], None],
     ) -> None:
         self.root = root
+        self._check_process = check_process
         self._open_requests = open_requests
         self._responses = responses
         self._number = 0
@@ -45,8 +55,11 @@ class Reader:
             The deadline has passed, or the client has cancelled.
         WouldHang
             Triton would never send another one.
+        ServerClosedError
+            The server was closed, or its process forked this one.
         """
         __tracebackhide__ = True
+        self._check_process()
         if self._why is None and not self._over:
             try:
                 return self._next()

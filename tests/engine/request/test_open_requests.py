@@ -78,6 +78,24 @@ def test_draining_returns_as_soon_as_the_last_request_is_complete():
     assert late.ended is None
 
 
+def test_ctrl_c_ends_the_requests_that_draining_waits_for(monkeypatch):
+    """Also those after it; nothing is awaited any longer."""
+    requests = opened()
+    first, second = requests.open(), requests.open()
+
+    def wait(timeout_s: float) -> bool:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(first, "wait_until_complete", wait)
+    with pytest.raises(KeyboardInterrupt):
+        requests.drain(60.0)
+
+    assert ["ServerClosedError"] * 2 == [
+        type(each.ended).__name__ for each in (first, second)
+    ]
+
+
 def test_an_abandoned_request_is_forgotten():
     """Nothing can wait for it."""
     requests = opened()
