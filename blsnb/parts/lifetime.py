@@ -75,15 +75,25 @@ class ServerLifetime:
         return lambda: self._closers.pop(close, None)
 
     def close(self) -> None:
-        """Close all parts once; the copy in a forked child counts as closed."""
+        """Close all parts once; the copy in a forked child counts as closed.
+
+        After Ctrl-C no part waits for requests any longer.
+        """
         if self.closed:
             return
         self.closed = True
         self._end_s = time.monotonic() + self.exit_timeout_s
         with contextlib.ExitStack() as stack:
             for close in self._closers:
-                stack.callback(close)
+                stack.callback(self._close, close)
             self._closers = {}
+
+    def _close(self, close: Close) -> None:
+        try:
+            close()
+        except KeyboardInterrupt:
+            self._end_s = 0.0
+            raise
 
 
 _lifetimes = weakref.WeakSet[ServerLifetime]()

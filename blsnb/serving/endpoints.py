@@ -139,9 +139,15 @@ class Endpoints:
             self._forget()
         deadline = time.monotonic() + timeout_s
         # HTTP refuses connections first, as on Triton. All ports share one timeout.
-        for _, each in self._listed():
-            each.close(max(0.0, deadline - time.monotonic()))
-        self._shared.close()
+        ports = [each for _, each in self._listed()]
+        try:
+            while ports:
+                ports.pop(0).close(max(0.0, deadline - time.monotonic()))
+        finally:
+            # After Ctrl-C.
+            for each in ports:
+                each.close(0.0)
+            self._shared.close()
 
     def start(self, ports: Mapping[str, int | None]) -> None:
         """Open all ports, or none.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 import queue
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import traceback
 import urllib.request
 import warnings
 import weakref
@@ -339,6 +342,45 @@ def test_closed_endpoints_are_released(server: Server) -> None:
     gc.collect()
 
     assert found() is None
+
+
+def test_ctrl_c_during_close_closes_all_ports(
+    served: Endpoints, server: Server, names: Callable[[], set[str]]
+) -> None:
+    """No port waits for a request any longer, and the request ends."""
+    stage.begun, stage.go = threading.Event(), threading.Event()
+    waiting = "stage.begun.set()\nstage.go.wait(60)\nreturn [reply(x_of(request))]"
+    server.define("waiting", cell(waiting), config=CONFIG)
+    ports, errors = served.ports, queue.Queue[Exception]()
+    client = tritonclient.grpc.InferenceServerClient(served.addresses["gRPC"])
+    given = tritonclient.grpc.InferInput("X", [1], "FP32")
+    given.set_data_from_numpy(np.array([7], np.float32))
+    client.async_infer("waiting", [given], lambda result, error: errors.put(error))
+    assert stage.begun.wait(60)
+    pressing = threading.Thread(target=press_in_wait)
+    pressing.start()
+    with pytest.raises(KeyboardInterrupt):
+        server.close()
+
+    pressing.join()
+    stage.go.set()
+    assert isinstance(errors.get(timeout=60), InferenceServerException)
+    client.close()
+    assert until(lambda: names() == set())
+    for name, port in ports.items():
+        check_port(name, "127.0.0.1", port)
+
+
+def press_in_wait() -> None:
+    """Press Ctrl-C once the main thread waits for requests while it closes."""
+    main = threading.main_thread().ident or 0
+
+    def waits() -> bool:
+        stack = traceback.extract_stack(sys._current_frames()[main])
+        return {"close", "wait"} <= {each.name for each in stack}
+
+    assert until(waits)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_closing_the_server_closes_its_endpoints(

@@ -97,7 +97,9 @@ class GrpcEndpoint:
             # No thread can wait for the calls, so they end now.
             stopped = self._grpc.stop(None) if self._is_started else None
         self._service.stop_streams()
-        if stopped is not None and self._is_started:
-            stopped.wait(timeout_s + 1)
-        for pool in (self._requests, self._readers, self._calls):
-            pool.shutdown(cancel_futures=True)
+        try:
+            if stopped is not None and self._is_started:
+                stopped.wait(timeout_s + 1)
+        finally:
+            for pool in (self._requests, self._readers, self._calls):
+                pool.shutdown(cancel_futures=True)

@@ -151,14 +151,16 @@ class HttpPort(HTTPServerConnectionDelegate):
         timeout_s
             Seconds that running requests may take to finish.
         """
-        if self._thread.is_alive():
-            self._timeout_s = timeout_s
-            with contextlib.suppress(RuntimeError):
-                # The loop may just have ended.
-                self._loop.call_soon_threadsafe(self._stop.set)
-            if threading.current_thread() is not self._thread:
-                self._thread.join(timeout_s + 2 * _CLOSE_S)
-        self._threads.close()
+        try:
+            if self._thread.is_alive():
+                self._timeout_s = timeout_s
+                with contextlib.suppress(RuntimeError):
+                    # The loop may just have ended.
+                    self._loop.call_soon_threadsafe(self._stop.set)
+                if threading.current_thread() is not self._thread:
+                    self._thread.join(timeout_s + 2 * _CLOSE_S)
+        finally:
+            self._threads.close()
 
 
 class HttpEndpoint(HttpPort):
