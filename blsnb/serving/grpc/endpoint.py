@@ -92,14 +92,17 @@ class GrpcEndpoint:
     def close(self, timeout_s: float) -> None:
         """Accept no more calls, and wait up to a timeout for those in flight."""
         try:
+            self._stop(timeout_s)
+        finally:
+            for pool in (self._requests, self._readers, self._calls):
+                pool.shutdown(cancel_futures=True)
+
+    def _stop(self, timeout_s: float) -> None:
+        try:
             stopped = self._grpc.stop(timeout_s)
         except (RuntimeError, MemoryError):
             # No thread can wait for the calls, so they end now.
             stopped = self._grpc.stop(None) if self._is_started else None
         self._service.stop_streams()
-        try:
-            if stopped is not None and self._is_started:
-                stopped.wait(timeout_s + 1)
-        finally:
-            for pool in (self._requests, self._readers, self._calls):
-                pool.shutdown(cancel_futures=True)
+        if stopped is not None and self._is_started:
+            stopped.wait(timeout_s + 1)
