@@ -160,6 +160,15 @@ def test_no_test_asserts_over_an_empty_collection():
     ]
 
 
+def test_frames_are_hidden_from_tracebacks_by_true():
+    """IPython and pytest would show the frames of any other value."""
+    package = TESTS.parent / "blsnb"
+    hides = re.compile("__tracebackhide__ = (.*)")
+    values = [hides.findall(path.read_text("utf-8")) for path in package.rglob("*.py")]
+
+    assert {"True"} == {each for found in values for each in found}
+
+
 def test_no_test_pauses():
     """Tests and their helpers wait for conditions; `PAUSES` lists the exceptions."""
     found = dict(sources.pausing())

@@ -117,7 +117,7 @@ class Monitoring:
 
     def __init__(self, events: LineEvents) -> None:
         self._events = events
-        self._tool = -1
+        self._tool: int
 
     def start(self) -> None:
         """Begin.
