@@ -110,9 +110,9 @@ def _corrid(correlation_id: SequenceId, data_type: str) -> NDArray[Any]:
         return np.array([text.encode()], dtype=object)
     dtype = BY_DATA_TYPE[data_type].dtype
     assert dtype is not None
-    if isinstance(correlation_id, str):
-        text_bytes = correlation_id.encode()
-        raw = len(text_bytes).to_bytes(4, "little") + text_bytes.ljust(8, b"\0")
-    else:
-        raw = (correlation_id % 2**64).to_bytes(8, "little")
-    return np.frombuffer(raw[: dtype.itemsize], dtype)
+    number = correlation_id
+    if isinstance(number, str):
+        text_bytes = number.encode()
+        memory = len(text_bytes).to_bytes(4, "little") + text_bytes[:4]
+        number = int.from_bytes(memory, "little")
+    return np.array([number], np.uint64).astype(dtype)

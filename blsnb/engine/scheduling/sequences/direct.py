@@ -69,8 +69,6 @@ class DirectSlots(InstanceSlots[T]):
         """Release slots whose sequence ended without a request or was cancelled."""
         for number, queue in enumerate(self._queues):
             if queue and ((first := queue[0]) is None or first.queued.cancelled()):
-                if first is None:
-                    queue.popleft()
                 self._release(number)
 
     def _because(

@@ -102,8 +102,6 @@ class OldestSlots(InstanceSlots[T]):
                 if request.ends:
                     self._release(slot)
                 return
-            if request is None:
-                queue.popleft()
             self._release(slot)
 
     def _behind(self) -> Iterator[LeftOut[T]]:
@@ -120,7 +118,6 @@ def _as_dynamic(config: ModelConfig) -> ModelConfig:
     batcher.preferred_batch_size.extend(oldest.preferred_batch_size)
     batcher.max_queue_delay_microseconds = oldest.max_queue_delay_microseconds
     batcher.preserve_ordering = oldest.preserve_ordering
-    batcher.SetInParent()
     # Without groups there is one instance.
     message.ClearField("instance_group")
     return ModelConfig.of(message)

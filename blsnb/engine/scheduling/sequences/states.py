@@ -73,7 +73,7 @@ def _initial(
     shape = [1, *dims] if max_batch_size else dims
     dtype = BY_DATA_TYPE[data_type_name(state.data_type)]
     data = b""
-    for initial in state.initial_state[:1]:
+    for initial in state.initial_state:
         data = _data(initial, dtype, read)
     if dtype.byte_size:
         size = math.prod(shape) * dtype.byte_size

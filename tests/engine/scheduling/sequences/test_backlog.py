@@ -1,8 +1,10 @@
 import pytest
 
 from blsnb.engine.scheduling.batching.batch import Queued
+from blsnb.engine.scheduling.sequences.backlog import NEVER_NS, Backlog
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
 from blsnb.engine.scheduling.sequences.rules import SequenceRefused
+from blsnb.engine.scheduling.sequences.slots import SequenceRequest
 from blsnb.request_fields import SEQUENCE_START
 
 from ..playing import MS, Stage, config_of
@@ -87,6 +89,36 @@ def test_the_shortest_timeout_counts_from_its_own_arrival():
     stage.play(80)
 
     assert [EXPIRED, EXPIRED] == [stage.outcome_of("c1"), stage.outcome_of("c2")]
+
+
+def test_the_next_timeout_is_known_whichever_sequence_leaves():
+    """A timeout that a shorter one of its sequence replaced does not count."""
+    backlog = Backlog()
+    for name, sequence, at_ms, timeout_ms in (
+        ("a", 1, 0, 10),
+        ("b", 2, 1, 5),
+        ("c", 3, 2, 0),
+        ("d", 4, 3, 60),
+        ("e", 4, 4, 8),
+        ("f", 5, 5, 20),
+    ):
+        queued = Queued(name, 1, {}, timeout_us=timeout_ms * 1000)
+        backlog.add(SequenceRequest(queued, sequence, 0), at_ms * MS)
+
+    def state():
+        return "".join(each.queued.request for each in backlog), backlog.expires_ns
+
+    def expired(at_ns):
+        return "".join(each.queued.request for each in backlog.expired(at_ns))
+
+    assert (6, "abcdef", 6 * MS) == (len(backlog), *state())
+    assert ("", "b") == (expired(6 * MS - 1), expired(6 * MS))
+    assert (5, "acdef", 10 * MS) == (len(backlog), *state())
+    assert 1 == backlog.pop().sequence
+    assert (4, "cdef", 12 * MS) == (len(backlog), *state())
+    assert ("de", "cf", 25 * MS) == (expired(12 * MS), *state())
+    assert ("f", "c", NEVER_NS) == (expired(25 * MS), *state())
+    assert (3, None, 0) == (backlog.pop().sequence, backlog.pop(), len(backlog))
 
 
 def test_the_timeout_of_a_sequence_with_a_slot_does_not_count():

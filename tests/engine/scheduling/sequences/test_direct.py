@@ -1,4 +1,8 @@
-from ..playing import Stage, config_of
+from blsnb.engine.scheduling.batching.batch import Queued
+from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
+from blsnb.request_fields import SEQUENCE_START
+
+from ..playing import MS, Stage, config_of
 
 UTILIZATION = (
     "direct { minimum_slot_utilization: 0.75 max_queue_delay_microseconds: %d }"
@@ -206,3 +210,29 @@ def test_a_cancelled_request_ends_its_sequence():
     assert stage.outcome_of("a5").startswith(
         "INVALID_ARG inference request for sequence 1"
     )
+
+
+def test_requests_run_when_their_instance_is_free_whatever_kept_it_busy():
+    """It may be replaced during an execution, whose end is then not noted."""
+    batcher = SequenceBatcher(config_of("direct {}", batch=1), 1)
+    for name, flags in (("a1", SEQUENCE_START), ("a2", 0)):
+        batcher.add(Queued(name, 1, {"D": (1,)}), 1, flags, 0)
+
+    assert () == batcher.decide(0, []).batches
+    for name in ("a1", "a2"):
+        [batch] = batcher.decide(0, [0]).batches
+        assert [name] == [queued.request for queued in batch.members]
+    assert () == batcher.decide(0, [0]).batches
+
+
+def test_a_request_that_waits_for_others_is_cancelled_at_once():
+    """The next decision notices it, before the delay is over."""
+    batcher = SequenceBatcher(config_of(UTILIZATION % 5000), 1)
+    cancelled = []
+    queued = Queued("a1", 1, {"D": (1,)}, cancelled=lambda: bool(cancelled))
+    batcher.add(queued, 1, SEQUENCE_START, 0)
+
+    assert 5 * MS + 1 == batcher.decide(0, [0]).wake_ns
+    cancelled.append(True)
+    decision = batcher.decide(MS, [0])
+    assert ((queued,), 1000 * MS) == (decision.cancelled, decision.wake_ns)
