@@ -37,6 +37,32 @@ def test_instances_are_assigned_in_order_of_arrival(pools):
         assert [instance] == taken
 
 
+def test_a_scheduler_claims_the_oldest_free_slot_or_that_of_a_number(pools):
+    """A busy instance has no slot to claim."""
+    pool = pools.pool("a", "b", "c")
+
+    claimed = [pool.claim(1), pool.claim()]
+    assert ["b", "a"] == [slot.name for slot in claimed]
+    assert [2] == pool.idle
+    for number in (1, 0):
+        with pytest.raises(LookupError):
+            pool.claim(number)
+    pool.unclaim(claimed[0])
+    assert ([2, 1], 2) == (pool.idle, pool.idle_count)
+
+
+def test_a_waiting_request_gets_a_slot_that_is_returned_unused(pools):
+    """A scheduler claims slots before it knows whether their batches begin."""
+    pool = pools.pool("a")
+    slot = pool.claim()
+    thread, taken = wait_in(pool, a_request())
+
+    pool.unclaim(slot)
+    thread.join()
+
+    assert [slot] == taken
+
+
 def test_a_request_that_ends_leaves_the_queue(pools):
     """No instance is assigned to it afterwards."""
     pool = pools.pool("a")
@@ -214,6 +240,26 @@ def abandoned(pools: Pools) -> tuple[Any, Any]:
     request.root.end(KeyboardInterrupt())
     pool.replace_abandoned(request.root)
     return pool, instance
+
+
+def test_a_scheduler_is_notified_of_each_free_slot(pools):
+    """A slot that is abandoned twice is free once."""
+    pool = pools.pool("a")
+    free = []
+    pool.on_free = lambda: free.append(pool.idle_count)
+    end(pool, begin(pool, a_request()))
+    pool.unclaim(pool.claim())
+    request = a_request()
+    instance = begin(pool, request)
+    request.root.end(KeyboardInterrupt())
+
+    for _ in range(2):
+        assert [instance.execution] == pool.replace_abandoned(request.root)
+    assert [1, 1, 1, 1] == free
+    pool._renew = lambda _: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        pool.take(a_request(), blocks_execute=False)
+    assert [1, 1, 1, 1, 1] == free
 
 
 def test_a_new_instance_replaces_an_abandoned_one(pools):

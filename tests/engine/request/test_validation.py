@@ -340,6 +340,7 @@ def test_a_wrong_request_is_refused_with_advice(config, arrays, outputs, text, a
     error = refuses(config, *arrays, requested_outputs=outputs, request_id="7")
 
     assert (text, "INVALID_ARG", advice) == (error.message, error.code, error.advice)
+    assert text == str(error)
 
 
 def sent(config: str, shape: tuple[int, ...], data: bytes, type_name: str) -> str:
@@ -486,8 +487,10 @@ def test_an_invalid_request_after_a_valid_one_is_refused():
     """Only equal requests are not checked again."""
     validator = RequestValidator(normalise(parse_pbtxt(PLAIN), model_name="m"))
     b = ("B", np.zeros((1, 2), np.float32))
+    too_short = TensorRef("A", BY_DATATYPE["FP32"], (4,), bytes(15))
 
     for wrong in (
+        RequestMessage("m", (too_short,), raw=True),
         message(("A", floats(3))),
         message(("A", np.zeros(4))),
         message(("A", floats(4)), requested_outputs=("Q",)),

@@ -181,11 +181,8 @@ class DynamicBatcher(Generic[T]):
         The times do not depend on when they are requested; None if such a look
         changes nothing.
         """
-        if self._asleep is Asleep.REQUESTS:
-            is_needed = len(self._queue) > 0
-        else:
-            is_needed = self._asleep is Asleep.A_SLOT and self._queue.has_timeouts
-        if not is_needed:
+        waits = self._asleep is Asleep.A_SLOT and self._queue.has_timeouts
+        if not (waits or self._asleep is Asleep.REQUESTS):
             return None
         periods = (now_ns - self._since_ns) // POLL_NS + 1
         return self._since_ns + periods * POLL_NS

@@ -78,7 +78,7 @@ class PriorityQueue(Generic[T]):
 
     def add(self, queued: Queued[T], now_ns: int) -> None:
         """Append a request to its level; raise QueueFull at the level's limit."""
-        level = self.level_of(queued.priority) if self._most else 0
+        level = self.level_of(queued.priority)
         queue = self._levels.get(level)
         if queue is None:
             queue = PolicyQueue(self._policy(level))

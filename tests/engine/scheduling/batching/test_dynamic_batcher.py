@@ -8,12 +8,29 @@ from typing import Any
 
 import pytest
 
+from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.batching.dynamic_batcher import DynamicBatcher
 
-from ..virtual_server import Ask, asks, model, run
+from ..virtual_server import MS, Ask, asks, model, run
 
 DELAY = "max_queue_delay_microseconds: 300000"
 BUSY = Ask(0, 0, executes_ms=500)
+
+
+def waiting(config: Any, *sizes: int) -> tuple[DynamicBatcher[int], list[Queued[int]]]:
+    """Return a batcher that has looked at requests 0, 1, … and has no instance."""
+    batcher = DynamicBatcher[int](config)
+    queued = [Queued(n, size, {"X": (2,)}) for n, size in enumerate(sizes)]
+    for each in queued:
+        batcher.add(each, 0)
+    batcher.decide(0, 0)
+    return batcher, queued
+
+
+def started(batcher: DynamicBatcher[int]) -> list[list[int]]:
+    """Return the requests of the batches that start on one instance."""
+    batches = batcher.decide(0, 1).batches
+    return [[each.request for each in batch.members] for batch in batches]
 
 
 def burst(count: int, **like: object) -> list[Ask]:
@@ -283,3 +300,101 @@ def test_the_batcher_does_not_order_responses():
     """The batcher does not send responses."""
     assert not DynamicBatcher(model()).preserve_ordering
     assert DynamicBatcher(model("preserve_ordering: true")).preserve_ordering
+
+
+def test_a_request_leaves_the_queue_or_a_batch_formed_ahead():
+    """A batch without requests does not start."""
+    batcher, queued = waiting(model(largest=2), 1, 1, 1, 1, 1)
+    assert (2, 5) == (batcher.formed_count, len(batcher))
+
+    removed = [batcher.remove(queued[n]) for n in (0, 4, 2, 2)]
+    assert [True, True, True, False] == removed
+    assert (2, 2) == (batcher.formed_count, len(batcher))
+    assert batcher.remove(queued[1])
+    assert (1, 1) == (batcher.formed_count, len(batcher))
+    assert [[3]] == started(batcher)
+
+
+def test_a_batch_follows_one_whose_requests_have_all_left():
+    """The batcher looks at its queue again."""
+    batcher, queued = waiting(model(largest=1), 1, 1, 1)
+    for each in queued[:2]:
+        batcher.remove(each)
+
+    assert (0, 1) == (batcher.formed_count, len(batcher))
+    batcher.decide(0, 0)
+    assert 1 == batcher.formed_count
+    assert [[2]] == started(batcher)
+
+
+def test_a_request_that_left_does_not_count_for_the_next_preferred_size():
+    """The batcher sleeps until the delay of the one that left, as on Triton."""
+    batcher = DynamicBatcher[int](model(f"{DELAY} preferred_batch_size: [4]", dims=2))
+    first, second = Queued(0, 1, {}), Queued(1, 3, {})
+    batcher.add(first, 0)
+    assert 300 * MS == batcher.decide(0, 1).wake_ns
+
+    batcher.remove(first)
+    batcher.add(second, 100 * MS)
+    assert 300 * MS == batcher.decide(100 * MS, 1).wake_ns
+
+
+def test_more_instances_let_more_batches_be_formed_ahead():
+    """There are two for each."""
+    batcher, _ = waiting(model(largest=1), 1, 1, 1, 1, 1)
+    assert 2 == batcher.formed_count
+
+    batcher.resize(2)
+    batcher.decide(0, 0)
+    assert 4 == batcher.formed_count
+
+
+def test_a_cancelled_request_is_answered_after_the_wait_of_others_that_left():
+    """Triton's thread answers it when it wakes, whether or not one still waits."""
+    batcher = DynamicBatcher[int](model(DELAY))
+    cancelled, other = (
+        Queued(0, 1, {"X": (2,)}, cancelled=lambda: True),
+        Queued(1, 1, {}),
+    )
+    for each in (cancelled, other):
+        batcher.add(each, 0)
+
+    assert () == batcher.decide(0, 1).cancelled
+    batcher.remove(other)
+    assert (cancelled,) == batcher.decide(300 * MS, 1).cancelled
+
+
+def test_a_batch_lists_what_waits_only_where_that_is_explained():
+    """A simulation of a plan needs no reasons."""
+    listed = []
+    for explains in (True, False):
+        batcher = DynamicBatcher[int](model(largest=1), explains=explains)
+        for number in range(2):
+            batcher.add(Queued(number, 1, {}), 0)
+        [batch] = batcher.decide(0, 1).batches
+        listed.append([queued.request for queued, _ in batch.left_out])
+
+    assert [[1], []] == listed
+
+
+def test_the_batcher_looks_just_after_a_timeout_that_is_before_the_delay():
+    """A request is in time at its timeout."""
+    policy = "default_queue_policy { default_timeout_microseconds: 100000 }"
+    batcher = DynamicBatcher[int](model(f"{DELAY} {policy}"))
+    queued = Queued(0, 1, {})
+    batcher.add(queued, 0)
+
+    assert 100 * MS + 1 == batcher.decide(0, 1).wake_ns
+    assert () == batcher.decide(100 * MS, 1).rejected
+    assert (queued,) == batcher.decide(100 * MS + 1, 1).rejected
+
+
+def test_with_priorities_no_batch_is_formed_while_all_instances_are_busy():
+    """A request of a higher level may still come first."""
+    levels = "priority_levels: 1 default_priority_level: 1"
+    batcher = DynamicBatcher[int](model(levels, largest=1))
+    for number in range(2):
+        batcher.add(Queued(number, 1, {}), 0)
+
+    assert 1 == len(batcher.decide(0, 1).batches)
+    assert 0 == batcher.formed_count
