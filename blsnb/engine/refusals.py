@@ -102,10 +102,9 @@ def parse_version(text: str) -> int:
 def read_version(text: str) -> int:
     """Return the number in a requested version, which may be negative."""
     found = _VERSION.match(text)
-    number = int(f"{found[1]}0{found[2]}") if found else 2**63
-    if number not in _INT64:
-        raise _not_a_version(text, " (details: stol)")
-    return number
+    if found and (number := int(f"{found[1]}0{found[2]}")) in _INT64:
+        return number
+    raise _not_a_version(text, " (details: stol)")
 
 
 def _not_a_version(text: str, details: str = "") -> RequestError:

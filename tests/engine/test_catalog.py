@@ -313,6 +313,7 @@ def test_a_model_may_say_that_it_is_not_ready(has_hook, reason, is_ready):
 
     assert [is_ready] * 3 == [catalog.is_ready("m", text) for text in ("", "3", " 3")]
     assert [False, False] == [catalog.is_ready("m", "1"), catalog.is_ready("x", "")]
+    assert is_ready == catalog.is_model_ready("m")
     with pytest.raises(Refusal, match=r"version string 'a' \(details: stol\), version"):
         catalog.is_ready("m", "a")
 

@@ -75,6 +75,14 @@ def test_new_tensors_are_appended_as_given() -> None:
     assert [declared(name="Y")] == edited.as_dict()["output"]
 
 
+def test_a_declaration_says_what_a_configured_tensor_leaves_open() -> None:
+    """That includes whether it is optional."""
+    edited = config(input=[declared(dims=[])])
+    edited.add_input(declared(dims=[2], optional=True))
+
+    assert [declared(dims=[2], optional=True)] == edited.as_dict()["input"]
+
+
 def test_incomplete_declarations_are_completed() -> None:
     """Missing type and dims come from the model; other keys stay."""
     edited = config(

@@ -26,7 +26,7 @@ class CrossedLoads(Exception):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"another load waits for this one and is loading {name!r}")
+        super().__init__(name)
         self.name = name
 
 

@@ -80,7 +80,6 @@ class RateLimiter(Generic[T]):
             self._members = before
             self._update_limits()
             raise
-        self._gone.difference_update(instances)
 
     def remove(self, instances: Iterable[Hashable]) -> None:
         """Remove instances, each at the end of its executions."""
@@ -116,14 +115,6 @@ class RateLimiter(Generic[T]):
             begun += self._attempt()
         self._forget()
         return begun
-
-    def withdraw(self, execution: T) -> list[T]:
-        """Remove an execution that is cancelled; return those that begin now."""
-        if execution in self._running:
-            return self.release(execution)
-        del self._staged[execution]
-        self._forget()
-        return self._attempt()
 
     @property
     def resource_holders(self) -> list[T]:

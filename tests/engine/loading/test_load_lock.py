@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import random
 import sys
 import threading
@@ -153,16 +154,20 @@ def test_a_load_that_waits_is_not_overtaken():
 
 def test_relations_that_change_during_a_wait_are_respected():
     """After the wait the load keeps the models that are related now."""
-    lock, ended, names = LoadLock(), [], ["a"]
+    lock, ended, looks = LoadLock(), [], []
+
+    def related() -> frozenset[str]:
+        looks.append(None)
+        return frozenset("a" if len(looks) == 1 else "ab")
+
     with lock.hold("b"):
         with lock.hold("a"):
-            thread = loading(lock, "e", ended, related=lambda: frozenset(names))
-            names.append("b")
-        assert waiting.until(lambda: is_waited_for(lock, "e"))
+            thread = loading(lock, "e", ended, related=related)
+        assert waiting.until(lambda: len(looks) == 2 and is_waited_for(lock, "e"))
         assert [] == ended
     thread.join(60)
 
-    assert ["e"] == ended
+    assert (["e"], False) == (ended, lock.is_busy)
 
 
 def test_two_loads_that_wait_for_each_other_are_refused():
@@ -242,6 +247,65 @@ def test_a_wait_may_end_without_the_lock():
         assert entered.is_set()
         assert lock.is_held_for("m")
     assert is_free(lock)
+
+
+def test_a_load_has_the_lock_if_it_is_free_within_its_time():
+    """Others then wait for it."""
+    lock, ended = LoadLock(), []
+    with lock.hold("m"):
+        thread = loading(lock, "m", ended, wait_s=60)
+        assert [] == ended
+    thread.join(60)
+
+    with lock.hold("m", wait_s=60):
+        other = loading(lock, "m", ended)
+        assert ["m"] == ended
+    other.join(60)
+
+
+def test_a_load_that_no_longer_waits_keeps_no_other_one_from_the_lock():
+    """Its block runs without the lock when its time is over."""
+    lock, ended = LoadLock(), []
+    entered, leave = threading.Event(), threading.Event()
+
+    def load() -> None:
+        with lock.hold("m", wait_s=0):
+            entered.set()
+            leave.wait(60)
+
+    with lock.hold("m"):
+        thread = threading.Thread(target=load)
+        thread.start()
+        assert entered.wait(60)
+    other = loading(lock, "m", ended)
+    still_waits = other.is_alive() and is_waited_for(lock, "m")
+    leave.set()
+    thread.join(60)
+    other.join(60)
+
+    assert not still_waits
+
+
+def test_a_task_that_outlives_its_load_is_no_longer_part_of_it():
+    """It keeps the context of the hook that started it."""
+    lock = LoadLock()
+    with lock.hold("outer"), lock.hold("inner"):
+        context = contextvars.copy_context()
+        held = [lock.is_held_for(name) for name in ("outer", "inner", "other")]
+
+    assert [True, True, False] == held
+    assert not context.run(lock.is_held_for, "inner")
+    assert not context.run(lock.is_held_for, "outer")
+
+
+def test_a_load_of_another_server_within_a_load_ends_that_one_only():
+    """Each server has a lock of its own."""
+    lock, other = LoadLock(), LoadLock()
+    with lock.hold("m"):
+        with other.hold("m"):
+            assert other.is_held_for("m")
+        assert lock.is_held_for("m")
+        assert not other.is_held_for("m")
 
 
 def test_a_load_within_a_load_is_part_of_it():

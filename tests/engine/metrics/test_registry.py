@@ -11,6 +11,7 @@ from cells import CONFIG, DOUBLE, cell
 
 from blsnb import InferenceError
 from blsnb.engine.metrics.registry import Fixed, MetricLine, MetricRegistry
+from blsnb.pb_utils.backend import Refusal
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -95,6 +96,18 @@ def test_a_model_may_add_to_a_family_of_the_server(registry):
     assert (
         '# HELP own the server\'s\n# TYPE own counter\nown 1\nown{a="b"} 2\n'
     ) == registry.exposition([own])
+
+
+def test_a_counter_neither_falls_nor_is_set(registry):
+    """It may stay as it is."""
+    counter = registry.family("c", "", "COUNTER").sample({}, ())
+    counter.increment(2)
+    counter.increment(0)
+
+    for change in (lambda: counter.increment(-1e-9), lambda: counter.set(3)):
+        with pytest.raises(Refusal, match="TRITONSERVER_METRIC_KIND_COUNTER "):
+            change()
+    assert 2 == counter.value()
 
 
 def test_threads_count_together(registry):

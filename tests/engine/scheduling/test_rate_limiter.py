@@ -153,15 +153,6 @@ def test_a_removed_instance_completes_its_executions():
     assert {R: 1} == play.limiter._limits
 
 
-def test_a_withdrawn_execution_releases_its_resources():
-    """It may be staged or running."""
-    play = Play({"a": needs(R=1), "b": needs(R=1), "c": needs(R=1)})
-    play.ask("a", "b", "c")
-
-    assert [] == play.limiter.withdraw(("b", 1))
-    assert [("c", 1)] == play.limiter.withdraw(("a", 0))
-
-
 LIMITS = {
     "for all devices": ({None: 3}, {None: 3, 0: 3, 1: 3}),
     "for one device": ({1: 3}, {None: 3, 0: 0, 1: 3}),

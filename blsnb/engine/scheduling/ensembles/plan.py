@@ -113,8 +113,6 @@ class EnsemblePlan:
         for step in self.steps:
             for name in step.inputs.values():
                 found.setdefault(name, set()).add(step.index)
-            for name in step.outputs.values():
-                found.setdefault(name, set())
         return {name: frozenset(steps) for name, steps in found.items()}
 
     def prefixed(self, message: str) -> str:

@@ -283,19 +283,23 @@ def test_a_single_tensor_passes_through_a_model_with_batches() -> None:
 # Sequences -------------------------------------------------------------------
 
 
-def test_the_fields_of_a_sequence_go_from_step_to_step() -> None:
+@pytest.mark.parametrize(
+    ("flags", "starts", "ends"),
+    [(0, False, False), (SEQUENCE_START, True, False), (SEQUENCE_END, False, True)],
+)
+def test_the_fields_of_a_sequence_go_from_step_to_step(flags, starts, ends) -> None:
     """The response has them for each output, and a step may change them."""
     player = Player(plan(*CHAIN), sequence=Sequence(7, SEQUENCE_START))
-    player.take("a", {"Y": 1}, sequence=Sequence(8, SEQUENCE_END))
+    player.take("a", {"Y": 1}, sequence=Sequence(8, flags))
     progress = player.run.take(player.waiting.pop(), {"Y": held(2)})
 
-    assert [(7, SEQUENCE_START), (8, SEQUENCE_END)] == [
+    assert [(7, SEQUENCE_START), (8, flags)] == [
         tuple(call.sequence) for call in player.called
     ]
     assert (
         ("sequence_id", 8),
-        ("sequence_start", False),
-        ("sequence_end", True),
+        ("sequence_start", starts),
+        ("sequence_end", ends),
     ) == progress.response.parameters
 
 
