@@ -56,14 +56,19 @@ def test_the_traceback_of_ctrl_c_ends_where_it_hit(server, ctrl_c, loop, asynchr
 
 
 def test_ctrl_c_ends_nested_calls(server, ctrl_c):
-    """Three nested models are free for the next request."""
+    """The instances of three nested models are free for the next request."""
     server.define("inner", cell(SLEEPER), config=CONFIG)
     server.define("middle", calling("inner"), config=CONFIG)
     server.define("outer", calling("middle"), config=CONFIG)
+    catalog = parts_of(server).engine.catalog
+    pools = [catalog.find(name).pool for name in ("inner", "middle", "outer")]
+    instances = [pool.instances[0] for pool in pools]
 
     ctrl_c.expect(lambda: server.infer("outer", STOP))
 
     assert answers(server, "outer")
+    assert instances == [pool.instances[0] for pool in pools]
+    assert [1, 1, 1] == [pool.idle_count for pool in pools]
 
 
 @pytest.mark.parametrize("config", [CONFIG, OWN_THREAD], ids=["inline", "own thread"])

@@ -153,3 +153,16 @@ def test_the_shape_that_a_model_returns_has_the_batch_axis(config, shape, texts)
     response = ResponseMessage((output("Y", np.float32, *shape),))
 
     assert texts == len(notes.of(response, ("Y",)))
+
+
+def test_only_some_valid_responses_are_remembered():
+    """A model that returns ever new shapes does not fill the memory."""
+    notes = OutputNotes(parse_pbtxt(CONFIG))
+    looked = []
+    notes._found = lambda response, requested: looked.append(response) or []
+    for length in (*range(513), 512, 0):
+        array = np.zeros(length, np.float32)
+        z = freeze("Z", array, of_array(array.dtype))
+        assert [] == [*notes.of(ResponseMessage((z,)), ("Z",))]
+
+    assert 514 == len(looked)

@@ -11,8 +11,10 @@ from asserting import every
 from cells import CONFIG, DOUBLE, LIFE, TRIPLE, cell, line_of
 
 from blsnb import Server
+from blsnb.engine.loading.loader import Origins
 from blsnb.errors import InferenceError, ModelLoadError
 from blsnb.parts.server_parts import parts_of
+from blsnb.trace.events import Origin
 
 X = {"X": np.array([1, 2], np.float32)}
 
@@ -352,3 +354,12 @@ def test_a_model_file_is_there_and_has_the_suffix_of_python(server, file, reason
         server.define("m", DOUBLE, config=config, files={"model.txt": DOUBLE})
 
     assert re.fullmatch(reason, caught.value.reason)
+
+
+def test_the_cells_of_the_latest_500_sources_are_known():
+    """A source that is defined again is the latest."""
+    origins = Origins()
+    for number in (*range(500), 0, 500):
+        origins[str(number)] = Origin("cell", number)
+
+    assert (500, False, True) == (len(origins), "1" in origins, "0" in origins)

@@ -40,6 +40,7 @@ def test_an_integer_is_within_its_bits(
 ) -> None:
     """Both limits are accepted, and nothing beyond them."""
     assert [low, high] == [integer(low, limits), integer(high, limits)]
+    assert int is type(integer(np.int8(3), limits))
     for beyond in (low - 1, high + 1):
         with pytest.raises(Mismatch):
             integer(beyond, limits)
