@@ -13,6 +13,7 @@ from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
 from waiting import until
 
 from blsnb.engine.request.interrupts import Repeater, in_model
+from blsnb.errors import InferenceError
 from blsnb.parts.server_parts import parts_of
 
 from ..loops import FAN_OUT, STOP, X
@@ -144,6 +145,41 @@ def test_an_execution_that_goes_on_is_shown_after_an_unload(server, ctrl_c, lock
     lock.release()
     assert until(lambda: not running(server, "holder"))
     assert until(lambda: "ran on line " in record.calls[0].error)
+
+
+NOT_RENEWED = (
+    "Failed to process the request(s) for model 'holder', message: ZeroDivisionError: "
+    "division by zero\n"
+)
+
+
+def test_a_request_fails_while_no_other_instance_can_be_made(server, ctrl_c, lock):
+    """The one that goes on serves again when it ends."""
+    server.define("holder", cell(HOLDING, asynchronous=True), config=CONFIG)
+    ctrl_c.expect(lambda: server.infer("holder", STOP))
+    folder = parts_of(server).repository.private("holder").version_dir(1)
+    (folder / "model.py").write_text("1 / 0")
+
+    with pytest.raises(InferenceError) as caught:
+        server.infer("holder", X)
+    assert caught.value.message.startswith(NOT_RENEWED)
+    lock.release()
+    assert until(lambda: not running(server, "holder"))
+    assert [2, 4] == server.infer("holder", X)["Y"].tolist()
+
+
+def test_a_stream_fails_while_no_other_instance_can_be_made(server, ctrl_c, lock):
+    """Its only response is the error."""
+    body = HOLDING.partition("return")[0]
+    decoupled = "model_transaction_policy { decoupled: true }"
+    server.define("holder", cell(body), config=f"{CONFIG}\n{decoupled}")
+    ctrl_c.expect(lambda: list(server.stream("holder", STOP)))
+    folder = parts_of(server).repository.private("holder").version_dir(1)
+    (folder / "model.py").write_text("1 / 0")
+
+    [response] = server.stream("holder", X)
+
+    assert response.error.startswith(NOT_RENEWED)
 
 
 def test_a_removed_model_is_listed_until_it_ends(server, ctrl_c, lock):

@@ -10,16 +10,17 @@ import threading
 import time
 import traceback
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import stage
 
-from blsnb.engine.request import interrupts, open_requests
+from blsnb.engine.request import interrupts, lifetime, open_requests
 from blsnb.engine.request.interrupts import Repeater
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.request.open_requests import interruptible
 from blsnb.engine.threads.waiter import Waiter
-from blsnb.errors import WouldHang
+from blsnb.errors import RequestInterrupted, WouldHang
 from blsnb.trace.run_record import RunRecord
 
 
@@ -61,6 +62,25 @@ def test_an_ended_request_leaves_model_code(root):
         root.check()
     assert root.cancelled
     assert not issubclass(Unwind, Exception)
+
+
+def test_only_after_ctrl_c_a_model_may_clean_up_for_300_ms(root, monkeypatch):
+    """Its logs and responses then end it."""
+    now_ns = [1_000_000_000]
+    clock = SimpleNamespace(now_ns=lambda: now_ns[0])
+    monkeypatch.setattr(lifetime, "CLOCK", clock)
+    root.check_after_grace()
+    root.end(RequestInterrupted())
+
+    now_ns[0] += 300_000_000
+    root.check_after_grace()
+    now_ns[0] += 1
+    with pytest.raises(Unwind):
+        root.check_after_grace()
+    hanging = RootRequest(RunRecord("2"), 60)
+    hanging.end(WouldHang("why"))
+    with pytest.raises(Unwind):
+        hanging.check_after_grace()
 
 
 def test_the_first_reason_counts(root):
