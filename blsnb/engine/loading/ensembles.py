@@ -49,7 +49,7 @@ class SingleModels(Protocol):
     def reload_ensemble(self, source: ModelSource, root: RootRequest | None) -> None:
         """Load an ensemble from its last source."""
 
-    def take_down(self, name: str, *, wanted: bool = False) -> None:
+    def take_down(self, name: str, *, wanted: bool = ...) -> None:
         """Stop serving a model."""
 
     def is_loading(self, name: str) -> bool:

@@ -26,7 +26,7 @@ _COLLECT_AFTER_S = 0.2
 class Readable(Protocol):
     """The responses of a request, for one reader that reads them in order."""
 
-    def get(self, number: int, until_ns: int = 0) -> ResponseMessage | None:
+    def get(self, number: int, until_ns: int = ...) -> ResponseMessage | None:
         """Wait for a response and return it; None after the last one.
 
         Earlier responses are dropped.

@@ -12,7 +12,10 @@ from waiting import until
 from blsnb.engine.request.streaming import StreamInflight
 from blsnb.errors import InferenceError, WouldHang
 from blsnb.inference_server import Server
-from blsnb.trace.events import CallFlag
+from blsnb.pb_utils.message import RequestMessage
+from blsnb.trace.events import Call, CallFlag
+
+from ..pools import MODEL, a_root
 
 DECOUPLED = """
 model_transaction_policy { decoupled: true }
@@ -336,3 +339,12 @@ def test_a_failed_call_has_its_error_before_its_caller_can_know(
     assert expected in server.runs[-1].trace.spans[0].error
     # The reader woke just before.
     assert expected in next(error for final, error in seen if final)
+
+
+def test_a_stream_is_open_until_its_reader_leaves_or_its_request_ends():
+    """An unloaded model then no longer waits for its answer."""
+    for end in (StreamInflight.leave, lambda each: each.root.end(KeyboardInterrupt())):
+        stream = StreamInflight(RequestMessage("m", ()), a_root(), Call(MODEL, None, 0))
+        assert stream.is_open
+        end(stream)
+        assert not stream.is_open
