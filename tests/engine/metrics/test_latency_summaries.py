@@ -49,20 +49,37 @@ def test_the_latest_4096_are_kept():
     assert {0.0: 1} == summary.quantiles((0.0,), 4097)
 
 
+QUANTILES = (
+    "metrics_config['summary_quantiles']={!r} is not valid; expected quantiles between "
+    "0 and 1 with errors, such as '0.5:0.05,0.9:0.01'"
+)
+
+
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("given", "text"),
     [
-        ({"latencies": True}, "'latencies'\\] is unknown"),
-        ({"summary_latencies": "maybe"}, "true or false"),
-        ({"summary_quantiles": "0.5"}, "between 0 and 1 with errors"),
-        ({"summary_quantiles": "1.5:0.1"}, "between 0 and 1"),
-        ({"summary_quantiles": ""}, "0.5:0.05,0.9:0.01"),
+        (
+            {"latencies": True},
+            "metrics_config['latencies'] is unknown; expected 'counter_latencies', "
+            "'summary_latencies' and 'summary_quantiles'",
+        ),
+        (
+            {"summary_latencies": "Maybe"},
+            "metrics_config['summary_latencies']='maybe' is not valid; expected true "
+            "or false",
+        ),
+        ({"summary_quantiles": "0.5"}, QUANTILES.format("0.5")),
+        ({"summary_quantiles": "1.5:0.1"}, QUANTILES.format("1.5:0.1")),
+        ({"summary_quantiles": "0:0,-0.1:0"}, QUANTILES.format("0:0,-0.1:0")),
+        ({"summary_quantiles": ""}, QUANTILES.format("")),
     ],
 )
-def test_an_invalid_setting_is_refused(given, words):
-    """The error lists the settings."""
-    with pytest.raises(ValueError, match=words):
+def test_an_invalid_setting_is_refused(given, text):
+    """The error names what is expected."""
+    with pytest.raises(ValueError, match="metrics_config") as caught:
         Server(metrics_config=given)
+
+    assert text == str(caught.value)
 
 
 def test_settings_are_spelled_as_on_tritons_command_line():
