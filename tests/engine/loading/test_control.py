@@ -453,3 +453,22 @@ def test_ctrl_c_finds_the_models_of_folders_that_came_later(server, tmp_path, ct
         server.infer("later", X)
 
     assert str(tmp_path) in str(raised.traceback[-1].path)
+
+
+def test_the_source_of_a_serving_model_is_known(double):
+    """It is its folder, changed or not, or an override; none of another name."""
+    sources = parts_of(double).control.sources
+    path = parts_of(double).repository.directory("double").path
+
+    def known(name: str) -> tuple[object, ...]:
+        folder, changed = sources.folder(name), sources.is_changed(name)
+        return folder and folder.path, sources.is_overridden(name), changed
+
+    assert (path, False, False) == known("double")
+    assert (None, False, False) == known("nobody")
+    (path / "1" / "model.py").write_text(f"{DOUBLE}\n")
+    assert (path, False, True) == known("double")
+    double.load("double", config=JSON)
+    assert (path, True, False) == known("double")
+    double.unload("double")
+    assert (None, False, False) == known("double")

@@ -262,6 +262,60 @@ def test_an_ensemble_is_unloaded_and_loaded_with_its_models(tmp_path):
         assert ["double", "triple"] == ready(server)
 
 
+def test_a_model_that_was_unloaded_is_no_longer_loaded_by_name(tmp_path):
+    """It then comes and goes with its ensemble."""
+    write(tmp_path)
+    with Server(model_repository=tmp_path) as server:
+        server.load("double")
+        server.load("triple")
+        server.unload("double")
+        server.load("chain")
+        server.unload("chain", unload_dependents=True)
+
+        assert ["triple"] == ready(server)
+
+
+def test_an_unload_says_which_ensembles_went_down_until_they_are_back(models):
+    """So does that of an ensemble, unless it is unloaded by name."""
+    define(models, "chain", CHAIN)
+    notes = parts_of(models).control.ensembles.notes_on
+
+    models.unload("double")
+    assert ["the ensemble 'chain' went down with it"] == list(notes("double"))
+    assert ["it went down when its model 'double' was unloaded"] == list(notes("chain"))
+    assert [] == list(notes("triple"))
+    models.load("double")
+    assert [] == [*notes("double"), *notes("chain")]
+    models.unload("double")
+    models.unload("chain")
+    assert [] == [*notes("double"), *notes("chain")]
+
+
+def test_related_models_are_connected_by_ensembles(models):
+    """They are so by what serves, by what is wanted, and by what will be loaded."""
+    define(models, "chain", CHAIN)
+    outer = step("chain", "EX", "EY").replace('"X"', '"EX"').replace('"Y"', '"EY"')
+    define(models, "outer", ensemble(outer))
+    models.define("alone", DOUBLE, config=CHILD)
+    related = parts_of(models).control.ensembles.related
+
+    connected = {"chain", "double", "outer", "triple"}
+    assert connected == related("triple", ())
+    assert {"alone"} == related("alone", ())
+    assert {*connected, "alone", "new"} == related("new", ["alone", "outer"])
+
+
+def test_an_ensemble_without_one_of_its_models_has_advice_on_its_name(server):
+    """Similar names come first."""
+    server.define("double", DOUBLE, config=CHILD)
+    with pytest.raises(ModelLoadError) as caught:
+        define(server, "one", ensemble(step("doubel", "EX", "EY")))
+
+    assert caught.value.advice.startswith(
+        "Did you mean 'double'? Models that are loaded: double."
+    )
+
+
 def test_an_ensemble_is_unloaded_if_a_model_no_longer_fits(models):
     """The model's own load succeeds, and the ensemble returns when it fits."""
     define(models, "chain", CHAIN)

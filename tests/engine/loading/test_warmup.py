@@ -71,6 +71,21 @@ def test_a_failed_warm_up_of_a_reload_keeps_the_old_version(server):
     assert [2, 4] == server.infer("m", X)["Y"].tolist()
 
 
+def test_a_sample_that_the_core_refuses_fails_the_load(server):
+    """No instance receives a sample; the advice is that of requests."""
+    wrong = "data_type: TYPE_INT32 dims: [ 3 ] zero_data: true"
+    with pytest.raises(ModelLoadError) as caught:
+        server.define("m", cell(TELL), config=warmed(given=wrong))
+
+    assert (
+        "load failed for model 'm': version 1 is at UNAVAILABLE state: Invalid "
+        "argument: [request id: <id_unknown>] inference input 'X' data-type is "
+        "'INT32', but model 'm' expects 'FP32';\n"
+    ) == caught.value.message
+    assert caught.value.advice.startswith("Convert the array, for example with ")
+    assert [] == stage.seen
+
+
 def test_errors_of_all_requests_are_reported(server):
     """They are in the order of the requests."""
     execute = """
