@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import blsnb
 from blsnb.engine.model_log import ModelLog, ModelLogLine, keep_line, log_position
 from blsnb.trace.events import Call, ModelInfo
 
@@ -97,3 +98,6 @@ def test_the_latest_lines_are_kept():
 def test_a_line_has_the_place_of_its_caller():
     """It is the innermost one that is not blsnb's."""
     assert (__file__, sys._getframe().f_lineno) == log_position()
+    ours = compile("def call(work): return work()", blsnb.__file__, "exec")
+    exec(ours, names := {})
+    assert (__file__, sys._getframe().f_lineno) == names["call"](log_position)

@@ -104,7 +104,6 @@ class ThreadLines:
         if not self._active[place]:
             del self._active[place]
             self._count(code, top.line).ns += now_ns - self._waited_ns - top.start_ns
-        top.line = 0
 
     def _count(self, code: CodeType, line: int) -> LineCount:
         known = self._counts.get((code, line))
