@@ -58,17 +58,27 @@ def samples_of(run, function):
 
 
 def test_a_known_split_appears(server):
-    """Two functions share the samples by their work."""
+    """Two functions share the samples by their work; their interval is measured."""
     server.define("spins", SPINS, config=CONFIG)
 
     run = server.infer("spins", ONE, profile=True)
 
+    interval_ns = run.profile.samples.interval_ns
+    assert 500_000 < interval_ns < 1_000_000_000
+    assert run.profile.samples.wanted_ns != interval_ns
     total = run.profile.samples.count
     assert total > 10
     # Within 5 points, and three deviations of a share of so few samples.
     near = 0.05 + 3 * math.sqrt(0.21 / total)
     assert samples_of(run, "more") / total == pytest.approx(0.7, abs=near)
     assert samples_of(run, "less") / total == pytest.approx(0.3, abs=near)
+
+
+def test_a_profile_without_samples_has_the_requested_interval():
+    """It is a millisecond."""
+    data = Sampler(RunRecord("1")).stored().data
+
+    assert (1_000_000, 1_000_000) == (data["interval_ns"], data["wanted_ns"])
 
 
 def test_samples_belong_to_the_innermost_call(server):
