@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from blsnb.engine.instance import inputs
 from blsnb.engine.instance.inputs import InputOrder
 from blsnb.tensors.dtypes import BY_DATATYPE
 from blsnb.tensors.ref import TensorRef
@@ -33,6 +34,23 @@ def test_the_same_names_have_the_same_order():
     once = [met(order, names) for names in several]
     assert once == [met(order, names) for names in several]
     assert {"ABCDEF"} == {"".join(sorted(each)) for each in once}
+
+
+def test_the_orders_of_512_sets_of_names_are_remembered(monkeypatch):
+    """Then all are forgotten."""
+    found = []
+
+    def hash_order(names):
+        found.append(names)
+        return list(names)
+
+    monkeypatch.setattr(inputs, "hash_order", hash_order)
+    order = InputOrder()
+    for number in (*range(512), 0, 511, 512, 0, 512):
+        order.of(refs([f"name {number}"]))
+
+    # Each order is that of two hash tables.
+    assert 2 * (512 + 2) == len(found)
 
 
 def test_the_origin_of_an_input_changes_the_order():

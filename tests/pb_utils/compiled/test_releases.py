@@ -68,6 +68,7 @@ def test_a_feature_exists_from_its_release_on(feature):
 @pytest.mark.parametrize(
     ("feature", "name", "since"),
     [
+        ("model_metrics", "model_metrics in a config.pbtxt", "24.11"),
         ("response_parameters", "parameters of an InferenceResponse", "25.02"),
         ("iterator_cancel", "cancel() of a ResponseIterator", "25.04"),
         ("max_inflight_requests", "max_inflight_requests of an ensemble", "25.12"),

@@ -377,6 +377,16 @@ def test_a_batch_lists_what_waits_only_where_that_is_explained():
     assert [[1], []] == listed
 
 
+def test_a_batch_lists_the_first_64_of_those_that_wait():
+    """A long queue does not make each batch slow."""
+    batcher = DynamicBatcher[int](model(largest=1))
+    for number in range(70):
+        batcher.add(Queued(number, 1, {}), 0)
+    [batch] = batcher.decide(0, 1).batches
+
+    assert [*range(1, 65)] == [queued.request for queued, _ in batch.left_out]
+
+
 def test_the_batcher_looks_just_after_a_timeout_that_is_before_the_delay():
     """A request is in time at its timeout."""
     policy = "default_queue_policy { default_timeout_microseconds: 100000 }"

@@ -186,6 +186,19 @@ def test_a_request_finds_its_sequence_idle_without_a_decision_in_between():
         batcher.add(Queued("late", 1, {"D": (1,)}), 1, 0, 200 * MS)
 
 
+def test_a_sequence_that_waits_too_long_is_looked_at_every_50_ms():
+    """It has no slot that it could lose."""
+    batcher = SequenceBatcher(IDLE, 1)
+    for number, at_ms in ((1, 0), (2, 10), (1, 199)):
+        flags = 0 if at_ms == 199 else SEQUENCE_START
+        batcher.add(Queued("any", 1, {"D": (1,)}), number, flags, at_ms * MS)
+
+    assert 200 * MS == batcher.decide(199 * MS, []).wake_ns
+    assert 210 * MS + 1000 == batcher.decide(200 * MS, []).wake_ns
+    assert 261 * MS == batcher.decide(211 * MS, []).wake_ns
+    assert 311 * MS == batcher.decide(261 * MS, []).wake_ns
+
+
 def test_a_request_keeps_a_waiting_sequence_alive():
     """Every request restarts the idle time."""
     stage = Stage(IDLE)

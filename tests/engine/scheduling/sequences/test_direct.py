@@ -1,3 +1,5 @@
+import pytest
+
 from blsnb.engine.scheduling.batching.batch import Queued
 from blsnb.engine.scheduling.sequences.batcher import SequenceBatcher
 from blsnb.request_fields import SEQUENCE_START
@@ -236,3 +238,20 @@ def test_a_request_that_waits_for_others_is_cancelled_at_once():
     cancelled.append(True)
     decision = batcher.decide(MS, [0])
     assert ((queued,), 1000 * MS) == (decision.cancelled, decision.wake_ns)
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_what_waits_in_the_backlog_names_eight_sequences_with_slots(count):
+    """More are not named; the first 64 requests that wait are listed."""
+    batcher = SequenceBatcher(config_of("direct {}", batch=count), 1)
+    for sequence in range(1, count + 70):
+        queued = Queued(sequence, 1, {"D": (1,)})
+        batcher.add(queued, sequence, SEQUENCE_START, 0)
+    [batch] = batcher.decide(0, [0]).batches
+
+    more = ", …" if count > 8 else ""
+    words = f"slots are taken by sequences 1, 2, 3, 4, 5, 6, 7, 8{more}"
+    assert [(n, words) for n in range(count + 1, count + 65)] == [
+        (left.request, reason.words.partition(": ")[2])
+        for left, reason in batch.left_out
+    ]
