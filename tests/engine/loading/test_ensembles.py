@@ -309,7 +309,7 @@ def test_an_ensemble_without_one_of_its_models_has_advice_on_its_name(server):
     """Similar names come first."""
     server.define("double", DOUBLE, config=CHILD)
     with pytest.raises(ModelLoadError) as caught:
-        define(server, "one", ensemble(step("doubel", "EX", "EY")))
+        define(server, "one", ensemble(step("doubl", "EX", "EY")))
 
     assert caught.value.advice.startswith(
         "Did you mean 'double'? Models that are loaded: double."

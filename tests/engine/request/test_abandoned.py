@@ -154,7 +154,7 @@ NOT_RENEWED = (
 
 
 def test_a_request_fails_while_no_other_instance_can_be_made(server, ctrl_c, lock):
-    """The one that goes on serves again when it ends."""
+    """The busy instance serves again when it ends."""
     server.define("holder", cell(HOLDING, asynchronous=True), config=CONFIG)
     ctrl_c.expect(lambda: server.infer("holder", STOP))
     folder = parts_of(server).repository.private("holder").version_dir(1)

@@ -37,6 +37,29 @@ class TritonPythonModel:
 """
 CALLER_CONFIG = 'output [{ name: "SAW" data_type: TYPE_BOOL dims: [2] }]'
 
+SINCE = {
+    "model_metrics": (24, 11),
+    "response_parameters": (25, 2),
+    "iterator_cancel": (25, 4),
+    "bls_error_codes": (25, 4),
+    "input_size_overflow": (25, 5),
+    "json_depth_limit": (25, 5),
+    "http_input_limit": (25, 5),
+    "reserved_memory_keys": (25, 7),
+    "reserved_memory_paths": (25, 8),
+    "max_inflight_requests": (25, 12),
+    "ensemble_waits_with_errors": (26, 2),
+    "checked_stub_names": (25, 9),
+    "checked_model_names": (25, 9),
+    "is_ready": (26, 3),
+    "json_size_limit": (25, 10),
+    "inflated_size_limit": (26, 1),
+    "unique_outputs": (26, 5),
+    "index_ready_type": (26, 7),
+    "class_count_limit": (26, 7),
+    "named_memory_keys": (26, 7),
+}
+
 
 def modules_of(release):
     """Return both modules of a release."""
@@ -45,6 +68,11 @@ def modules_of(release):
     compiled = module.compiled_module(backend, release)
     module.complete(pb_utils, compiled, backend)
     return pb_utils, compiled
+
+
+def test_the_release_of_each_feature_is_that_of_the_real_server():
+    """A model that follows an older one does not have it."""
+    assert SINCE == {name: feature.since for name, feature in FEATURES.items()}
 
 
 def test_the_oldest_release_has_no_row():
