@@ -6,7 +6,9 @@ import contextlib
 import gc
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import stage
 from cells import CONFIG, DOUBLE, OWN_THREAD, cell, instances
@@ -180,6 +182,25 @@ def test_a_stream_fails_while_no_other_instance_can_be_made(server, ctrl_c, lock
     [response] = server.stream("holder", X)
 
     assert response.error.startswith(NOT_RENEWED)
+
+
+def test_each_client_of_a_batch_fails_while_no_other_instance_can_be_made(
+    server, ctrl_c, lock
+):
+    """None of them waits for the busy one."""
+    config = f"""{CONFIG} max_batch_size: 2 dynamic_batching {{
+    preferred_batch_size: 2 max_queue_delay_microseconds: 60000000 }}"""
+    server.define("holder", cell(HOLDING, asynchronous=True), config=config)
+    ctrl_c.expect(lambda: server.infer("holder", {"X": np.float32([[-1], [-1]])}))
+    folder = parts_of(server).repository.private("holder").version_dir(1)
+    (folder / "model.py").write_text("1 / 0")
+
+    with ThreadPoolExecutor(2) as pool:
+        one = {"X": np.float32([[1]])}
+        asked = [pool.submit(server.infer, "holder", one) for _ in range(2)]
+        errors = [each.exception(60) for each in asked]
+    messages = [error.message[: len(NOT_RENEWED)] for error in errors]
+    assert [NOT_RENEWED, NOT_RENEWED] == messages
 
 
 def test_a_removed_model_is_listed_until_it_ends(server, ctrl_c, lock):

@@ -13,6 +13,15 @@ from asserting import every
 from cells import CONFIG, DOUBLE, FINAL, calling, cell
 
 from blsnb import ModelLoadError, Run, Server, WouldHang
+from blsnb.engine.scheduling.rate_limiter import Needs, Resource
+from blsnb.engine.scheduling.resource_admission import (
+    ResourceAdmission,
+    instance_needs,
+)
+from blsnb.model.config import parse_pbtxt
+from blsnb.model.normalization import normalise
+
+from ..pools import Pools
 
 X = {"X": np.array([1, 2], np.float32)}
 BATCH = {"X": np.array([[1]], np.float32)}
@@ -310,6 +319,34 @@ def test_a_model_that_is_unloaded_or_loaded_anew_leaves_nothing(limited):
     models.define("n", group(everywhere=False, R=1))
 
     assert [1, 2] == models.server.infer("n", X)["Y"].tolist()
+
+
+def test_each_instance_of_a_group_needs_its_resources():
+    """A device has its own, and of a resource listed twice the larger count applies."""
+    text = f"""{group(R=1, count=2)}
+    instance_group {{ kind: KIND_GPU count: 2 gpus: [ 0, 1 ] rate_limiter {{
+      resources {{ name: "R" count: 2 }} resources {{ name: "S" count: 1 global: true }}
+      resources {{ name: "R" count: 3 }} resources {{ name: "R" count: 1 }}
+      resources {{ name: "T" count: 0 global: true }}
+      priority: 4 }} }}"""
+    config = normalise(parse_pbtxt(text), model_name="m", gpu_count=2)
+
+    shared = {Resource("S", None): 1, Resource("T", None): 0}
+    assert [
+        *[Needs({Resource("R", None): 1}, 0)] * 2,
+        *[Needs({Resource("R", gpu): 3, **shared}, 4) for gpu in (0, 1)] * 2,
+    ] == instance_needs(config)
+
+
+def test_the_instances_of_a_model_leave_once():
+    """Each of its last executions may say that it is over."""
+    config = normalise(parse_pbtxt(group(R=1, count=2)), model_name="m")
+    limits = ResourceAdmission({})
+    admission = limits.enter(config, Pools().pool("a", "b"))
+
+    for _ in range(2):
+        admission.leave()
+    limits.enter(config, Pools().pool("a", "b"))
 
 
 def test_a_warm_up_needs_no_resources(limited):
