@@ -137,6 +137,19 @@ def test_the_counts_agree_with_the_statistics(server):
     assert row["execution_count"] == counts.execution_count
 
 
+def test_a_batcher_of_a_model_that_does_not_batch_counts_requests(server):
+    """Their first dimension is not a batch size."""
+    server.define("double", DOUBLE, config=f"{instances(1)} dynamic_batching {{ }}")
+    server.infer("double", {"X": np.ones(3, np.float32)})
+
+    counts = server.batching("double")
+    assert ("dynamic_batching", {1: 1}, {1: 1}) == (
+        counts.batcher,
+        counts.sizes,
+        counts.requests,
+    )
+
+
 def test_the_counts_restart_with_every_load(server):
     """They restart like statistics."""
     server.define("sums", SUMS, config=batching())

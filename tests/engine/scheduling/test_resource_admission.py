@@ -111,6 +111,7 @@ def test_models_with_one_resource_take_turns(limited):
     models.define("b", group(2, R=1))
 
     answers = [models.hold("a"), *(models.ask(name) for name in "abab")]
+    assert 4 == models.waiting
     stage.events["go"].set()
 
     assert [[1, 2]] * 5 == [answer.result(60)["Y"].tolist() for answer in answers]
