@@ -13,7 +13,10 @@ from blsnb.engine.request.open_requests import OpenRequests, stopping_refusal
 from blsnb.errors import ServerClosedError
 from blsnb.pb_utils.message import RequestMessage
 from blsnb.request_fields import RequestFields
+from blsnb.trace.events import Call, CallFlag
 from blsnb.trace.recorder import Recorder
+
+from ..pools import MODEL
 
 
 def opened() -> OpenRequests:
@@ -64,6 +67,24 @@ def test_a_request_that_is_not_complete_in_time_is_ended():
 
     assert done.ended is None
     assert isinstance(late.ended, ServerClosedError)
+
+
+def test_an_ended_request_is_closed_once_with_its_calls_and_instances():
+    """A complete one has neither calls nor instances to end."""
+    replaced = []
+    requests = OpenRequests(Recorder(), 10.0, tuple, replaced.append)
+    done, ended = requests.open(), requests.open()
+    assert not done.cancelled
+    call = Call(MODEL, None, 0)
+    ended.record.calls.append(call)
+    ended.end(ServerClosedError())
+
+    for root in (done, ended, ended):
+        requests.close(root)
+    assert [ended] == replaced
+    assert str(ServerClosedError()) == call.error
+    assert CallFlag.CANCELLED | CallFlag.ERROR == call.flags
+    assert [] == requests.in_flight()
 
 
 def test_draining_returns_as_soon_as_the_last_request_is_complete():
