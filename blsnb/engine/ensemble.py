@@ -139,9 +139,7 @@ class ServedEnsemble(Served):
             yield self._response(progress.response)
 
     def _response(self, response: EnsembleResponse[TensorRef]) -> ResponseMessage:
-        outputs = tuple(map(alias, response.outputs))
-        if self._reshapes.any:
-            outputs = self._reshapes.to_client(outputs)
+        outputs = self._reshapes.to_client(tuple(map(alias, response.outputs)))
         return ResponseMessage(outputs, parameters=dict(response.parameters))
 
     def _begun(

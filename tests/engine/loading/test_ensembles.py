@@ -81,6 +81,20 @@ def test_steps_run_one_after_the_other(models):
         assert (1, 1) == (row["inference_count"], row["execution_count"]), name
 
 
+@pytest.mark.parametrize(("largest", "shape"), [(0, [2]), (1, [1, 2]), (2, [2, 1])])
+def test_an_ensemble_counts_the_rows_of_a_batch(server, largest, shape):
+    """Without a batch axis each request is one inference."""
+    top = f"max_batch_size: {largest}"
+    server.define("double", DOUBLE, config=f"{CHILD} {top}")
+    define(server, "one", ensemble(step("double", "EX", "EY"), top=top))
+
+    run = server.infer("one", {"EX": np.ones(shape, np.float32)})
+
+    assert (np.ones(shape) * 2).tolist() == run["EY"].tolist()
+    rows = [server.statistics(name)["model_stats"][0] for name in ("one", "double")]
+    assert [max(largest, 1)] * 2 == [row["inference_count"] for row in rows]
+
+
 def test_independent_steps_run_concurrently(server):
     """Each waits until the other has begun."""
     meets = cell('stage.barriers["both"].wait(60)\nreturn [reply(x_of(request) + 1)]')
