@@ -278,12 +278,12 @@ def test_a_load_that_no_longer_waits_keeps_no_other_one_from_the_lock():
         thread.start()
         assert entered.wait(60)
     other = loading(lock, "m", ended)
-    still_waits = other.is_alive() and is_waited_for(lock, "m")
+    has_ended = waiting.until(lambda: ended == ["m"])
     leave.set()
     thread.join(60)
     other.join(60)
 
-    assert not still_waits
+    assert has_ended
 
 
 def test_a_task_that_outlives_its_load_is_no_longer_part_of_it():
