@@ -30,6 +30,7 @@ from blsnb.engine.request.interrupts import boundary
 from blsnb.engine.request.lifetime import RootRequest, Unwind
 from blsnb.engine.threads import async_exception
 from blsnb.engine.threads.outcome import Abandoned
+from blsnb.engine.threads.running_loop import without_loop
 from blsnb.errors import OutOfResourcesError
 from blsnb.model.config import ModelConfig
 from blsnb.pb_utils.request import (
@@ -324,7 +325,9 @@ def _execute(
             f"Python model {instance.model_file} does not implement `execute` method."
         )
     if instance.threads.inline:
-        return _on_thread(instance, execution, hook, requests)
+        if asyncio._get_running_loop() is None:
+            return _on_thread(instance, execution, hook, requests)
+        return without_loop(_on_thread, instance, execution, hook, requests)
     return instance.threads.call(
         execution.root, lambda: _on_thread(instance, execution, hook, requests)
     )

@@ -26,6 +26,7 @@ from blsnb.engine.request.failure import describe
 from blsnb.engine.request.inflight import Execution, current_execution
 from blsnb.engine.request.interrupts import boundary, interrupted_once
 from blsnb.engine.request.lifetime import RootRequest
+from blsnb.engine.threads.running_loop import without_loop
 from blsnb.errors import OutOfResourcesError
 from blsnb.files.interrupts import uninterrupted
 from blsnb.model.config import InstanceSpec
@@ -262,7 +263,7 @@ class ModelInstance:
     def _guard(self, work: Callable[[], Any]) -> Any:
         __tracebackhide__ = True
         try:
-            return _call(work)
+            return without_loop(_call, work)
         except BaseException as error:
             if self.load_root is not None:
                 self.load_root.ended_by(error)
