@@ -93,12 +93,13 @@ class _Pacer:
     def _wait_until(self, due_ns: int) -> bool:
         """Wait until a time; return whether the level continues."""
         level = self._level
-        while (left_ns := due_ns - time.monotonic_ns()) > 0:
-            if level.stopped.wait(min(_TICK_S, left_ns / 1e9)):
-                return False
+        while not level.stopped.is_set():
             self._report()
-        self._report()
-        return not level.stopped.is_set()
+            left_ns = due_ns - time.monotonic_ns()
+            if left_ns <= 0:
+                return True
+            level.stopped.wait(min(_TICK_S, left_ns / 1e9))
+        return False
 
     def _report(self) -> None:
         level = self._level

@@ -269,8 +269,8 @@ class _StoredResults(Mapping[int, RowResult]):
 
 def open_for_append(path: Path) -> BinaryIO:
     """Open a file to read and write, unbuffered; create it if missing."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    return open(descriptor, "r+b", buffering=0)
+    path.touch()
+    return path.open("r+b", buffering=0)
 
 
 def _json(chunk: FileChunk) -> Any:

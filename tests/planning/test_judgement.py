@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from blsnb.planning.calibration import TRITON, CalibratedModel, Calibration
-from blsnb.planning.judgement import CORES, Judgement, ModelUse, judge
+from blsnb.planning.judgement import CORES, Judgement, ModelUse, judge, simulate
 from blsnb.planning.simulation.loads import Kind, Mix
 from blsnb.planning.simulation.simulation import Frontend
 from blsnb.request_fields import RequestFields
 
 from .configs import config, waits
 
+QUANTILES = (50, 90, 99)
 USES = {"m": ModelUse(0.5, 1, 0, 1), "n": ModelUse(0.7, 1, 0, 2, 0.01)}
 
 
@@ -116,7 +118,9 @@ def test_a_simulated_load_has_the_use_of_every_part():
         load.models["m"].refused_share,
     )
     assert 12_000 == pytest.approx(load.p50_us, rel=0.02)
-    assert load.p50_us <= load.p90_us <= load.p99_us
+    _, answers = simulate(found, None, 50.0, 2000)
+    latencies = [float(each) for each in np.percentile(answers.latencies_us, QUANTILES)]
+    assert latencies == [load.p50_us, load.p90_us, load.p99_us]
     assert (0, {}, 0, {}, {}, {}) == (
         load.failed,
         load.refusals,

@@ -125,10 +125,12 @@ def process(proc, pid, command, ns, children=()):
 def test_processor_time_is_that_of_the_processes_of_a_model(tmp_path):
     """Their commands name the model's file; other processes do not count."""
     stub = "/opt/backends/python/triton_python_backend_stub"
-    process(tmp_path, 1, ["tritonserver"], 50, children=(2, 3, 4))
-    process(tmp_path, 2, [stub, "/models/a/1/model.py", "region"], 20)
-    process(tmp_path, 3, [stub, "/models/a/1/model.py", "region"], 10)
+    process(tmp_path, 1, ["tritonserver"], 50, children=(2, 4, 5, 6))
+    process(tmp_path, 2, [stub, "/models/a/1/model.py", "region"], 20, children=(3,))
+    process(tmp_path, 3, [stub, "a/1/model.py"], 10)
     process(tmp_path, 4, ["sh", "/models/a/1/model.py"], 99)
+    process(tmp_path, 5, [stub, "1/model.py"], 99)
+    process(tmp_path, 6, [stub], 99)
 
     found = processor_times(1, ["a", "b"], tmp_path)
 

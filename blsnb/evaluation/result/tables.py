@@ -95,7 +95,7 @@ def _objects(values: Sequence[Any]) -> Any:
     are_single = _are_single(values)
     for at, value in enumerate(values):
         single = are_single and isinstance(value, np.ndarray)
-        column[at] = value.reshape(-1)[0] if single else value
+        column[at] = value.flat[0] if single else value
     return column
 
 
@@ -111,8 +111,7 @@ def _are_single(values: Iterable[Any]) -> bool:
 def _plain(value: Any, is_flat: bool) -> Any:
     """Return a value as Arrow takes it: a single element, or a flat array."""
     if isinstance(value, np.ndarray):
-        flat = value.reshape(-1)
-        return flat if is_flat else flat[0]
+        return value.ravel() if is_flat else value.flat[0]
     if isinstance(value, list):
         return [_plain(each, is_flat) for each in value]
     return value

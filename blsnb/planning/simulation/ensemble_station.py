@@ -45,7 +45,8 @@ class EnsembleStation(Station):
         configs: Mapping[str, ModelConfig],
         draw: Callable[[int], Behaviour],
     ) -> None:
-        super().__init__(world.timeline, _refuse, 0)
+        # Without instances nothing is executed.
+        super().__init__(world.timeline, lambda *_: None, 0)
         self.world = world
         self.draw = draw
         self.plan = EnsemblePlan(config, _composing(config, configs))
@@ -170,7 +171,3 @@ def _tensors(specs: tuple[TensorSpec, ...], size: int) -> dict[str, Held[None]]:
         spec.name: Held(None, (*batch, *(max(1, each) for each in spec.dims)))
         for spec in specs
     }
-
-
-def _refuse(*_: object) -> None:
-    raise AssertionError("an ensemble has no executions")

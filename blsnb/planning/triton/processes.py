@@ -65,8 +65,10 @@ class ProcessorTimes(NamedTuple):
     @property
     def others(self) -> float:
         """Share of the processors that other processes used."""
+        if not self.capacity_ns:
+            return 0.0
         own_ns = self.server_ns + sum(self.models_ns.values()) + self.client_ns
-        return max(0, self.machine_ns - own_ns) / max(1, self.capacity_ns)
+        return max(0, self.machine_ns - own_ns) / self.capacity_ns
 
 
 def processor_times(

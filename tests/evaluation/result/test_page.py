@@ -61,13 +61,13 @@ def test_a_page_has_the_time_of_each_model_and_the_errors(page):
 
 def test_a_page_has_the_reasons_for_which_metrics_failed():
     """A metric without any value has no mean."""
-    broken = MetricFunction("broken", lambda row: 1.0)
+    broken = MetricFunction("broken", lambda row: 1.0, higher_is_better=False)
     gathering = Gathering("m", [broken])
     for number in range(2):
         gathering.add(Row(number, {}, {}), RowResult(number, outputs={"Y": number}))
     page = page_of(gathering.evaluation(duration_s=2.0))
 
-    assert "has no value, higher is better, 2 failed" == page.distributions[-1].summary
+    assert "has no value, lower is better, 2 failed" == page.distributions[-1].summary
     [(count, code, text)] = page.tables[-1].rows
     assert ("2", "metric broken") == (count, code)
     assert text.startswith("TypeError: ")

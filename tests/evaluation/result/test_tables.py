@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from whole_text import whole
 
+from blsnb.evaluation.plain import Row, RowResult
+from blsnb.evaluation.result.gathering import Gathering
+from blsnb.evaluation.result.metrics import MetricFunction
 from blsnb.evaluation.result.tables import to_arrow, to_pandas
 
 
@@ -19,6 +25,50 @@ def arrow():
     """Skip without pyarrow."""
     pytest.importorskip("pyarrow.compute", reason="pyarrow is not installed")
     return pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def evaluation():
+    """Return the evaluation of two rows, the first of which failed last."""
+    gathering = Gathering("m", [MetricFunction("Y", lambda row, outputs: 0.5)])
+    times = {"latency_us": 3000.0, "queue_us": 2000.0}
+    outputs = {"Y": 7, "row": 8}
+    result = RowResult(1, outputs, **times, model_us={"row": 1000.0, "error": 500.0})
+    gathering.add(Row(1, {}, {"row": "b", "latency_ms": 4}), result)
+    labels = {"row": "a", "error": 1, "error_code": 2}
+    gathering.add(Row(0, {}, labels), RowResult(0, {}, "no memory", "INTERNAL"))
+    return gathering.evaluation(duration_s=1.0)
+
+
+def test_columns_of_one_name_have_their_kind_as_prefix(arrow, evaluation):
+    """A label may be named as an output, a metric or a time; each has its column."""
+    assert {
+        "row": [0, 1],
+        "row.row": ["a", "b"],
+        "latency_ms": [None, 4],
+        "error": [1, None],
+        "error_code": [2, None],
+        "Y": [None, 7],
+        "output.row": [None, 8],
+        "metric.Y": [None, 0.5],
+        "time.latency_ms": [0.0, 3.0],
+        "queue_ms": [0.0, 2.0],
+        "row_ms": [None, 1.0],
+        "error_ms": [None, 0.5],
+        "failure.error_code": ["INTERNAL", None],
+        "failure.error": ["no memory", None],
+    } == evaluation.to_arrow().to_pydict()
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+def test_a_missing_package_is_named_with_its_extra(package, evaluation, monkeypatch):
+    """It is the whole error."""
+    monkeypatch.setitem(sys.modules, package, None)
+    method = f"to_{package.removeprefix('py')}"
+    expected = f"evaluation.{method}() needs {package}: pip install 'blsnb[data]'"
+
+    with pytest.raises(ImportError, match=whole(expected)):
+        getattr(evaluation, method)()
 
 
 def table_of(make, values):

@@ -11,7 +11,7 @@ import pytest
 
 from blsnb.planning.simulation.behaviour import Behaviour, Step, behaviour
 from blsnb.planning.simulation.cores import Cores, SlicedCores
-from blsnb.planning.simulation.loads import Mix, closed_loop, open_loop
+from blsnb.planning.simulation.loads import Mix, Simulated, closed_loop, open_loop
 from blsnb.planning.simulation.simulation import SimulatedModel, Simulation
 from blsnb.planning.simulation.timeline import Timeline
 
@@ -48,6 +48,21 @@ def test_what_a_model_did_is_counted():
     assert (3, 3, 9) == (station.requests, station.executions, station.inferences)
     assert 8 * MS == station.queue_ns
     assert [20 * MS, 10 * MS] == [*station.busy_by_instance_ns]
+
+
+def test_the_first_tenth_of_the_answers_does_not_count():
+    """The rate is that of the others, from the first to the last of them."""
+    simulation = Simulation({"m": model("m", waits(10))}, 64, 0)
+    found = open_loop(simulation, "m", [500 * MS * number for number in range(20)])
+
+    assert (20, 18, 0, {}) == (
+        len(found.every),
+        len(found.kept),
+        found.failed,
+        found.errors,
+    )
+    assert 2.0 == found.rate
+    assert [0.0, 0.0] == [Simulated(found.every[:count]).rate for count in (0, 1)]
 
 
 @pytest.mark.parametrize("load", [0.5, 0.8])
