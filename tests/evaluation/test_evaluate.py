@@ -13,6 +13,7 @@ from whole_text import whole
 
 from blsnb.errors import InferenceError, InputError, ServerClosedError
 from blsnb.inference_server import Server
+from blsnb.parts.server_parts import parts_of
 
 from . import models
 
@@ -169,9 +170,35 @@ def test_counts_and_times_of_each_model_are_exact(double):
     evaluation = double.evaluate("caller", rows_of(20))
 
     assert {"caller": 20, "double": 20} == evaluation.calls
-    both = evaluation.model_us["caller"] + evaluation.model_us["double"]
-    assert (both <= evaluation.latency_us).all()
-    assert (evaluation.model_us["double"] > 0).all()
+    assert 20 == len(evaluation.runs)
+    for number, run in evaluation.runs.items():
+        caller, called = run.trace.spans
+        own_ns = caller.duration_ns - called.duration_ns
+        waits_ns = [
+            each.compute_start_ns - each.queue_start_ns for each in (caller, called)
+        ]
+        assert own_ns / 1e3 == evaluation.model_us["caller"][number]
+        assert called.duration_ns / 1e3 == evaluation.model_us["double"][number]
+        assert sum(waits_ns) / 1e3 == evaluation.queue_us[number]
+
+
+def test_calls_of_a_long_run_that_are_only_counted_have_times(double):
+    """Their caller's own time excludes them, too."""
+    looping = models.CALLER.replace("called =", "for _ in range(100): called =")
+    double.define("looping", looping, config=models.TENSORS)
+    parts_of(double).recorder.keep_calls = 40
+
+    evaluation = double.evaluate("looping", rows_of(1))
+
+    trace = evaluation.run(0).trace
+    looped, *kept = trace.spans
+    [folded] = trace.folded
+    called_ns = folded.duration_ns + sum(each.duration_ns for each in kept)
+    assert len(kept) < 40
+    assert {"looping": 1, "double": 100} == evaluation.calls
+    assert called_ns / 1e3 == pytest.approx(evaluation.model_us["double"][0])
+    own_us = (looped.duration_ns - called_ns) / 1e3
+    assert own_us == pytest.approx(evaluation.model_us["looping"][0])
 
 
 def test_a_row_without_the_batch_axis_gets_it(server):

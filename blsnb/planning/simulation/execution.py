@@ -54,6 +54,8 @@ class SimulatedExecution:
         Called at the end.
     """
 
+    _waits: bool
+
     def __init__(
         self,
         world: World,
@@ -73,7 +75,6 @@ class SimulatedExecution:
         """Number of received responses, by call."""
         self._sequences: dict[int | str, int] = {}
         self._error = ""
-        self._waits = False
         self._woken = True
         """Whether another process wakes the one of the model, and not its own timer."""
         self._returned = False

@@ -192,7 +192,8 @@ def _reproduced(
     times_ns = [start - first_ns for start, _ in spans]
     answers = open_loop(calibration.simulation(), name, times_ns).every
     simulated = [each.ended_ns - each.started_ns for each in answers]
-    rate = (len(spans) - 1) / max(1, spans[-1][0] - first_ns) * 1e9
+    span_ns = times_ns[-1]
+    rate = (len(spans) - 1) / span_ns * 1e9 if span_ns else 0.0
     measured_us = float(np.median([end - start for start, end in spans])) / 1e3
     simulated_us = float(np.median(simulated)) / 1e3
     yield Reproduction(0, measured_us, simulated_us, rate, rate, recorded=True)

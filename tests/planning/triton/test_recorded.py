@@ -13,7 +13,7 @@ from whole_text import whole
 from blsnb.errors import BlsnbError
 from blsnb.parts.requests import client_request
 from blsnb.parts.server_parts import parts_of
-from blsnb.planning.calibration import TRITON
+from blsnb.planning.calibration import TRITON, Reproduction
 from blsnb.planning.simulation.loads import Mix
 from blsnb.planning.triton.real_world import RealWorld
 from blsnb.planning.triton.recorded import calibrate_recorded
@@ -110,13 +110,23 @@ def test_a_recording_has_own_work_calls_and_overheads():
 
 
 def test_a_calibration_of_a_recording_reproduces_it():
-    """The requests are simulated at their recorded times."""
+    """The requests are simulated at their recorded times: one in 50 ms."""
     (again,) = calibrate_recorded(
         Recording(chains()), "chain", CONFIGS, {}
     ).reproductions
 
-    assert 10_000 == again.measured_us
+    expected = Reproduction(0, 10_000, 10_000, 20.0, 20.0, recorded=True)
+    assert expected == again._replace(simulated_us=10_000)
     assert 0 == pytest.approx(again.error, abs=0.01)
+
+
+def test_one_recorded_request_has_no_rate():
+    """Nothing says when the next one would have come."""
+    (again,) = calibrate_recorded(
+        Recording(chains(1)), "chain", CONFIGS, {}
+    ).reproductions
+
+    assert (0.0, 0.0) == (again.measured_rate, again.simulated_rate)
 
 
 def test_calls_of_a_batch_belong_to_its_execution():
