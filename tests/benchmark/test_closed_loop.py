@@ -45,7 +45,13 @@ SOMETIMES = cell(
     return [reply(x_of(request))]
     """
 )
-SLEEPS = cell("stage.sleep()\nreturn [reply(x_of(request))]")
+SLEEPS = cell(
+    """
+    stage.values["request"] = request
+    stage.sleep()
+    return [reply(x_of(request))]
+    """
+)
 
 
 def bench(server, name="model", **how):
@@ -195,7 +201,7 @@ def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
 
 
 def test_a_model_that_never_returns_is_abandoned(server, monkeypatch, clock):
-    """Its request does not count; the bench ends, and so do its threads."""
+    """Its request is cancelled and does not count; the bench and its threads end."""
     monkeypatch.setattr(level, "MIN_DRAIN_S", 0.05)
     monkeypatch.setattr(level, "GRACE_S", 0.05)
     server.define("model", SLEEPS, config=CONFIG)
@@ -204,6 +210,7 @@ def test_a_model_that_never_returns_is_abandoned(server, monkeypatch, clock):
 
     [row] = measured.rows
     assert (0, 0, 1) == (row.requests, row.failed, row.unfinished)
+    assert stage.values["request"].is_cancelled()
     stage.events["end"].set()
 
 
@@ -225,6 +232,7 @@ def test_a_stream_that_never_ends_is_abandoned(server, monkeypatch, clock):
 
     [row] = measured.rows
     assert (0, 0, 1) == (row.requests, row.failed, row.unfinished)
+    assert stage.values["request"].is_cancelled()
     stage.values.clear()
 
 

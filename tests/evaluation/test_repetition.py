@@ -102,7 +102,8 @@ def test_a_place_that_breaks_costs_runs_only(gathering: Gathering) -> None:
     repeat_worst(Repeating(broken), gathering)
     evaluation = gathering.evaluation(duration_s=1.0)
     assert 5 == len(evaluation)
-    assert "the executor failed" in evaluation.without_run[1]
+    text = "its repetition was stopped: the executor failed"
+    assert {0: text, 1: text} == evaluation.without_run
 
 
 def test_models_with_state_are_named() -> None:
@@ -112,7 +113,10 @@ def test_models_with_state_are_named() -> None:
         server.define("double", SUMMING, config=SEQUENCES)
         server.define("caller", CALLER, config=TENSORS)
         reason = why_never(parts, WORKERS, "caller")
-        assert reason.startswith("double keeps state between requests")
+        expected = "double keeps state between requests, so rows are executed once"
+        assert expected == reason
         assert "" == why_never(parts, HERE, "caller")
         server.define("double", DOUBLE, config=TENSORS)
         assert "" == why_never(parts, WORKERS, "caller")
+        real = Place(server_url="http://127.0.0.1:8000")
+        assert "a real server returns no runs" == why_never(parts, real, "caller")

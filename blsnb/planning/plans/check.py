@@ -28,8 +28,6 @@ _WARM_UP = Load(2.0, 50)
 MAX_REQUESTS = 100_000
 """Maximum number of requests of a measurement."""
 _NO_ANSWERS = "no answers"
-_MAX_RATES = 3
-"""Maximum number of rates: the lowest, one between, and the highest."""
 
 
 class Checked(NamedTuple):
@@ -182,9 +180,8 @@ def check(
 
 
 def _some(rates: Sequence[float]) -> list[float]:
-    if len(rates) <= _MAX_RATES:
-        return list(rates)
-    return [rates[0], rates[len(rates) // 2], rates[-1]]
+    """Return the lowest rate, one between, and the highest."""
+    return sorted({rates[0], rates[len(rates) // 2], rates[-1]})
 
 
 def predicted(

@@ -10,6 +10,7 @@ from whole_text import whole
 from blsnb import InferenceError, Server, TraceError
 from blsnb.evaluation.rows.source import row_source
 from blsnb.results.run import ImportedRun
+from blsnb.trace.capture import trace_of
 
 STREAM = f"""
 sender = request.get_response_sender()
@@ -111,6 +112,16 @@ def test_only_runs_of_the_evaluated_model_are_rows(server, tmp_path):
         list(row_source(tmp_path, ["X"], model_name="outer"))
 
 
+def test_a_run_without_a_request_is_refused():
+    """Its file may be damaged, or have model loads only."""
+    run = ImportedRun(trace_of("r", [], 1))
+
+    with pytest.raises(
+        TraceError, match=whole(f"run {run.id} has no recorded request")
+    ):
+        list(row_source([run], ["X"]))
+
+
 def test_a_run_without_the_value_of_an_input_is_refused(server):
     """Without an optional input a model would answer something else."""
     with Server(trace_level="timestamps") as other:
@@ -130,7 +141,10 @@ def test_runs_without_the_value_of_an_input_are_left_out_among_others(tmp_path):
             run.save(tmp_path / f"{number}.blsrun")
 
         for rows in (runs, tmp_path):
-            with pytest.warns(UserWarning, match=f"1 of 2 .* run {runs[0].id}: "):
+            with pytest.warns(
+                UserWarning,
+                match=rf"\A1 of 2 recorded requests are left out: run {runs[0].id}: ",
+            ):
                 [row] = row_source(rows, ["X"])
             assert [1, 2] == row.inputs["X"].tolist()
 
