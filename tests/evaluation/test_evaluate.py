@@ -8,7 +8,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from cells import cell
+import stage
+from cells import CONFIG, cell
 from whole_text import whole
 
 from blsnb.errors import InferenceError, InputError, ServerClosedError
@@ -81,6 +82,15 @@ def test_a_failing_row_keeps_its_error_and_the_others_go_on(double):
     ]
     assert {(code, text): 1} == evaluation.error_counts
     assert "4 rows, 1 failed" in repr(evaluation)
+
+
+def test_a_failing_row_is_executed_once(server):
+    """Only rows of a failed batch are executed again, each alone."""
+    failing = cell("stage.seen.append(1)\nraise ValueError('no')")
+    server.define("failing", failing, config=CONFIG)
+
+    assert [0] == list(server.evaluate("failing", rows_of(1)).errors)
+    assert [1] == stage.seen
 
 
 def test_a_row_without_an_input_fails_with_tritons_text(double):

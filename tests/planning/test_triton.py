@@ -164,8 +164,8 @@ def phase(spent_ns, server_ns=0, client_ns=0):
 
 def test_what_is_computed_beside_a_request_does_not_make_it_longer():
     """A server computes for its models, while they wait: only transport takes time."""
-    short = frontend_of(phase(0, client_ns=5 * MS), 3 * MS, 2 * MS)
-    long = frontend_of(phase(0, client_ns=5 * MS), 3 * MS, 9 * MS)
+    spent = phase(0, client_ns=10 * MS)._replace(requests=2)
+    short, long = (frontend_of(spent, 3 * MS, way * MS) for way in (2, 9))
 
     assert [Frontend(2 * MS, 0, 6 * MS), Frontend(8 * MS, MS)] == [short, long]
 

@@ -16,6 +16,8 @@ from blsnb.parts.server_parts import parts_of
 from blsnb.results.loaded_run import load_trace
 from blsnb.results.run import ImportedRun
 from blsnb.tensors.difference import ValueChange
+from blsnb.trace.capture import trace_of
+from blsnb.trace.events import Call, ModelInfo
 
 X = {"X": np.array([1, 2], np.float32)}
 DECOUPLED = f"{CONFIG}\nmodel_transaction_policy {{ decoupled: true }}\n"
@@ -87,6 +89,22 @@ def test_a_model_that_was_called_more_often_names_no_call(server):
     run = server.infer("outer", X)
 
     with pytest.raises(TraceError, match=r"has 2 calls of 'inner': .* as 1, 2$"):
+        run.replay("inner")
+
+
+def test_calls_that_are_only_counted_are_calls_of_a_model(server):
+    """A long run keeps some of its calls."""
+    parts_of(server).recorder.keep_calls = 40
+    server.define("inner", DOUBLE, config=CONFIG)
+    body = """
+    for _ in range(100):
+        answer = answer_of(ask("inner", request).exec())
+    return [reply(answer)]
+    """
+    server.define("outer", cell(body), config=CONFIG)
+    run = server.infer("outer", X)
+
+    with pytest.raises(TraceError, match=r"^the run has 100 calls of 'inner': "):
         run.replay("inner")
 
 
@@ -292,6 +310,24 @@ def test_inputs_that_were_never_recorded_are_an_error():
             run.replay(0)
 
 
+@pytest.mark.parametrize(
+    ("kind", "has_ended", "text"),
+    [
+        ("span", True, "is a span opened by model code, not a request"),
+        ("model", False, "has not ended: its inputs are recorded at its end"),
+    ],
+    ids=["span", "running"],
+)
+def test_a_call_that_is_no_ended_request_is_refused(kind, has_ended, text):
+    """The error names the call and the reason."""
+    call = Call(ModelInfo("m", 1, "python", "cpu", kind, ""), None, 0)
+    call.request_start_ns, call.ended = 1_000, has_ended
+    run = ImportedRun(trace_of("r", [call], 2_000))
+
+    with pytest.raises(TraceError, match=whole(f"call 0 (m) {text}")):
+        run.replay(0)
+
+
 def test_missing_inputs_are_not_taken_for_a_request_without_inputs():
     """If all inputs are optional, a request without inputs would be another one."""
     optional = CONFIG.replace('name: "X"', 'name: "X" optional: true')
@@ -354,9 +390,11 @@ def test_a_run_without_calls_names_the_level_that_records_them():
     with Server(trace_level="off") as server:
         server.define("double", DOUBLE, config=CONFIG)
         run = server.infer("double", X)
-        for call in (0, "double"):
-            with pytest.raises(TraceError, match="no calls were recorded"):
-                run.replay(call)
+        text = "the run has no call of 'double'; no calls were recorded"
+        with pytest.raises(TraceError, match=whole(text)):
+            run.replay("double")
+        with pytest.raises(TraceError, match="no calls were recorded"):
+            run.replay(0)
 
 
 def test_a_server_of_another_type_is_refused(run):

@@ -79,7 +79,10 @@ def test_an_output_of_a_stream_that_was_not_recorded_names_the_level_that_does()
         list(server.stream("pieces", X))
 
         assert 3 == len(server.runs[-1].responses)
-        with pytest.raises(MissingOutputError, match="it was not recorded"):
+        with pytest.raises(
+            MissingOutputError,
+            match=r"'Y': it was not recorded; at trace_level='tensors' it is$",
+        ):
             server.runs[-1]["Y"]
 
 
@@ -105,6 +108,8 @@ def test_a_run_is_exported_for_perfetto(run, tmp_path):
     assert path.read_text().startswith('{"displayTimeUnit":"ns","traceEvents":[')
     with pytest.raises(ValueError, match="format='xml' is not valid"):
         run.export_trace(path, format="xml")
+    with pytest.raises(TypeError, match="format=3 is not valid; expected a string"):
+        run.export_trace(path, format=3)
 
 
 def test_a_run_has_its_duration_and_the_time_of_its_start(server):

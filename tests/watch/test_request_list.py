@@ -19,7 +19,7 @@ from blsnb.views.live.request_list import MAX_ROWS, SLOWEST
 from blsnb.watch import watch as module
 from blsnb.watch.receiver import Receiver
 from blsnb.watch.store import SpanStore
-from blsnb.watch.watch import BATCH_DELAY_MS, Watch, server_flags
+from blsnb.watch.watch import Watch, server_flags
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_server_sends_its_spans_with_these_arguments():
         "rate=1",
         "level=TIMESTAMPS",
         "opentelemetry,url=http://a:1/v1/traces",
-        f"opentelemetry,bsp_schedule_delay={BATCH_DELAY_MS}",
+        "opentelemetry,bsp_schedule_delay=500",
     )
 
     assert [f"--trace-config={each}" for each in settings] == (

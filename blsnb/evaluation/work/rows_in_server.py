@@ -183,7 +183,7 @@ def of_each_row(
 def _add_times(result: RowResult, record: RunRecord) -> None:
     """Add the time in queues, and the time and number of calls of each model."""
     calls = record.calls
-    covered = _covered_ns(calls) if len(calls) > 1 else {}
+    covered = _covered_ns(calls)
     times, counts, queued = result.model_us, result.model_calls, 0
     for call in calls:
         name = call.model.name

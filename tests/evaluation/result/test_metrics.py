@@ -21,10 +21,18 @@ def test_an_interval_is_that_of_the_mean(size):
     assert math.isclose(width, interval.high - interval.low, rel_tol=0.1)
 
 
-def test_equal_values_have_equal_intervals():
-    """The seed is fixed."""
-    values = np.arange(3000.0)
-    assert mean_interval(values) == mean_interval(values.copy())
+@pytest.mark.parametrize(
+    ("count", "interval"),
+    [
+        (1000, (21.0658331, 20.6198139, 21.5345323)),
+        (1024, (21.3175066, 20.8707875, 21.7781696)),
+        (1025, (21.3279285, 20.8560426, 21.7818851)),
+        (3000, (36.5056394, 36.0108000, 36.9475093)),
+    ],
+)
+def test_equal_values_have_equal_intervals(count, interval):
+    """In every process: the seed is fixed, and so is the number of groups."""
+    assert interval == pytest.approx(mean_interval(np.sqrt(np.arange(count))), rel=1e-8)
 
 
 def test_missing_values_are_left_out():

@@ -79,6 +79,12 @@ def test_all_models_travel_if_a_target_is_unknown(server: Server) -> None:
     assert ["caller", "double", "other"] == needed_models(parts_of(server), "caller")
 
 
+def test_a_model_may_call_itself(server: Server) -> None:
+    """Each model travels once."""
+    define_caller(server, '"caller"')
+    assert ["caller"] == needed_models(parts_of(server), "caller")
+
+
 def test_an_override_travels_as_it_serves(server: Server, tmp_path: Path) -> None:
     """A configuration of a load call is part of the copy."""
     server.define("double", DOUBLE, config=CONFIG)
