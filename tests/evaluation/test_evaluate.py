@@ -180,16 +180,17 @@ def test_counts_and_times_of_each_model_are_exact(double):
     evaluation = double.evaluate("caller", rows_of(20))
 
     assert {"caller": 20, "double": 20} == evaluation.calls
-    assert 20 == len(evaluation.runs)
-    for number, run in evaluation.runs.items():
-        caller, called = run.trace.spans
-        own_ns = caller.duration_ns - called.duration_ns
-        waits_ns = [
-            each.compute_start_ns - each.queue_start_ns for each in (caller, called)
-        ]
-        assert own_ns / 1e3 == evaluation.model_us["caller"][number]
-        assert called.duration_ns / 1e3 == evaluation.model_us["double"][number]
-        assert sum(waits_ns) / 1e3 == evaluation.queue_us[number]
+    pairs = [evaluation.run(number).trace.spans for number in range(20)]
+    own_ns = [caller.duration_ns - called.duration_ns for caller, called in pairs]
+    waits_ns = [
+        sum(each.compute_start_ns - each.queue_start_ns for each in pair)
+        for pair in pairs
+    ]
+    assert [ns / 1e3 for ns in own_ns] == evaluation.model_us["caller"].tolist()
+    assert [ns / 1e3 for ns in waits_ns] == evaluation.queue_us.tolist()
+    assert [pair[1].duration_ns / 1e3 for pair in pairs] == (
+        evaluation.model_us["double"].tolist()
+    )
 
 
 def test_calls_of_a_long_run_that_are_only_counted_have_times(double):
