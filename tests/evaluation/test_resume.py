@@ -137,10 +137,13 @@ def test_a_batch_of_rows_is_stored(server, path):
 
 
 def test_both_sides_of_a_comparison_are_stored(server, path):
-    """Neither is executed again."""
+    """Neither is executed again; each has a file."""
     server.define("triple", TRIPLE, config=CONFIG)
     first = server.evaluate("outer", ROWS, resume=path, against="triple")
     ran = executions(server), executions(server, "triple")
+    assert [path.name, f"{path.name}.against"] == sorted(
+        each.name for each in path.parent.iterdir()
+    )
 
     again = server.evaluate("outer", ROWS, resume=path, against="triple")
 

@@ -15,8 +15,10 @@ from blsnb.parts.server_parts import parts_of
 from blsnb.planning import calibrate as calibrations
 from blsnb.planning.calibrate import calibrate
 from blsnb.planning.judgement import judge
+from blsnb.planning.plans.planned_world import OwnWorld
 from blsnb.planning.request_mix import load_findings, mix_of
 from blsnb.planning.simulation.behaviour import SAME_SEQUENCE
+from blsnb.planning.simulation.loads import Mix
 from blsnb.request_fields import PLAIN
 
 X = {"X": np.ones(2, np.float32)}
@@ -103,11 +105,16 @@ def judged(found, rate=2):
 def test_a_model_with_sequences_is_planned(server):
     """Its batches are observed with several sequences; none stays open."""
     server.define("double", EACH, config=f"{BATCHING} {OLDEST}")
-    found = observed(server, "double", ROW, lengths=[2, 4])
+    request = client_request("double", ROW, {}, "plan")
+    world = OwnWorld(parts_of(server), request, Server)
+    found = world.calibrate(6, 0.2, Mix(lengths=(2, 4)))
     judgement, texts = judged(found)
 
     assert judgement.is_held
     assert "0.667 sequences/s of 3 requests, each sent when the last" in texts[0]
+    text = "a check does not send sequences of several requests yet"
+    with pytest.raises(BlsnbError, match=whole(text)), world.sender({}):
+        pass
     assert (2, 4) == found.mix.lengths
     assert max(found.models["double"].sizes) > 1
 
@@ -249,6 +256,17 @@ def test_calls_of_no_sequence_have_no_fields(server):
     server.define("caller", CALLER, config=CONFIG)
 
     assert PLAIN == steps(observed(server, "caller", X), "caller")[0].fields
+
+
+def test_requests_that_a_queue_refuses_are_no_failures(server):
+    """Clients of a closed loop may be more than the queue has places."""
+    policy = "default_queue_policy { max_queue_size: 1 }"
+    slow = cell("time.sleep(0.002)\nreturn [reply(x_of(request))]")
+    server.define("slow", slow, config=f"{BATCHING} dynamic_batching {{ {policy} }}")
+
+    found = observed(server, "slow", ROW)
+
+    assert [1, 4] == [each.clients for each in found.reproductions]
 
 
 def test_a_calibration_with_failures_is_refused(server):

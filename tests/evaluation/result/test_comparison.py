@@ -160,7 +160,10 @@ def test_the_page_says_what_is_compared():
         "1 fixed",
         "1 with other outputs",
     ] == page.facts
-    assert ["difference of iou"] == [each.name for each in page.distributions]
+    [distribution] = page.distributions
+    iou = ["difference of iou", "1 [0, 2], no clear difference"]
+    assert iou == [*distribution[:2]]
+    assert "0.3333" == distribution.text(1 / 3)
     failed, changed, metrics, times = page.tables
     assert ("row", "code", "text") == failed.head
     assert [("0", "INTERNAL", "worse")] == failed.rows

@@ -46,6 +46,7 @@ def test_a_page_has_the_quantiles_and_the_means(page):
         ("latency", "p50 100 µs, p90 200 µs, p99 200 µs"),
         ("score", "mean 0.5 [0, 1], higher is better"),
     ] == [(each.name, each.summary) for each in page.distributions]
+    assert ["333 µs", "333.3"] == [each.text(1000 / 3) for each in page.distributions]
 
 
 def test_a_page_has_the_time_of_each_model_and_the_errors(page):

@@ -257,14 +257,30 @@ def test_tensors_of_an_arrow_table(arrow):
     assert images.tolist() == [row.inputs["IMAGE"].tolist() for row in rows]
 
 
+def test_missing_tensors_of_an_arrow_table_are_left_out(arrow):
+    """The others are flat: only a whole column has a shape."""
+    kind = arrow.fixed_shape_tensor(arrow.int8(), [2, 2])
+    storage = arrow.array([[1, 2, 3, 4], None], arrow.list_(arrow.int8(), 4))
+    column = arrow.ExtensionArray.from_storage(kind, storage)
+
+    first, second = row_source(arrow.table({"IMAGE": column}), INPUTS)
+
+    assert ([1, 2, 3, 4], np.int8) == (
+        first.inputs["IMAGE"].tolist(),
+        first.inputs["IMAGE"].dtype,
+    )
+    assert {} == second.inputs
+
+
 def test_rows_of_parquet_files(parquet, arrow, tmp_path):
     """A folder of files has the rows of each, sorted by name."""
     table = arrow.table(COLUMNS)
     parquet.write_table(table.slice(0, 2), tmp_path / "0.parquet", row_group_size=1)
-    parquet.write_table(table.slice(2), tmp_path / "1.parquet")
+    parquet.write_table(table.slice(2), tmp_path / "1.pq")
 
     assert expected() == found(tmp_path)
     assert expected()[:2] == found(str(tmp_path / "0.parquet"))
+    assert expected()[2:] == found(tmp_path / "1.pq")
     assert 3 == row_source(tmp_path, INPUTS).total
 
 

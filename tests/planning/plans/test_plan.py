@@ -182,6 +182,21 @@ def test_the_cheapest_configuration_that_holds_is_found():
     assert [2_000] * 4 + [20_000] + [2_000] * 2 == [each.calls for each in plan.curve]
 
 
+def test_a_plan_reports_its_progress(few_requests):
+    """Its calibration is a third of the work."""
+    found = calibration(observed("m", waits(10)))
+    compared = options(configs_of(found), {"m": [1, 2]}, {}, {})
+    told = []
+    planned(found, compared, [20], 60_000, report=lambda *now: told.append(now))
+    shares = [share for share, _ in told]
+
+    assert 0.3 < shares[0] < 0.9
+    assert 0.9 == pytest.approx(shares[-2])
+    assert sorted(shares) == shares
+    assert ["simulating"] * (len(told) - 1) + ["done"] == [words for _, words in told]
+    assert 1.0 == shares[-1]
+
+
 def test_one_more_instance_is_one_on_each_gpu(few_requests):
     """As the count of an instance group is; both GPUs had half of the instances."""
     group = 'instance_group { name: "m" kind: KIND_GPU count: 2 gpus: [0, 1] }'
