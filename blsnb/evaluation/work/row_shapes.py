@@ -78,7 +78,7 @@ class RowShapes:
     def __init__(self, config: ModelConfig | None, batch: int = 1) -> None:
         batches = config is not None and config.max_batch_size > 0
         self._most = config.max_batch_size if config is not None else 0
-        self._batch = batch if batches else 1
+        self._batch = batch
         self._ranks = (
             {spec.name: len(spec.dims) for spec in config.inputs}
             if config is not None and batches
@@ -131,8 +131,8 @@ class RowShapes:
         found = {name: _shape(value) for name, value in request.inputs.items()}
         if not all(found.values()) or len({each[1] for each in found.values()}) != 1:
             return None
-        shapes = [(name, kind, shape) for name, (kind, _, *shape) in found.items()]
-        return request.added_axis, sorted(shapes, key=lambda each: each[0])
+        shapes = {name: (kind, *shape) for name, (kind, _, *shape) in found.items()}
+        return request.added_axis, shapes
 
 
 def stacked(requests: Sequence[RowRequest]) -> RowRequest:
