@@ -52,10 +52,10 @@ def test_the_number_of_requests_shortens_a_level():
 
 def test_recorded_arrivals_begin_at_once_and_keep_their_distances():
     """They are sorted, and end with the duration."""
-    [level] = open_levels(None, [7.5, 7.0, 7.25, 9.0], SECOND, 0)
+    [level] = open_levels(None, [7.5, 7.0, 8.0, 8.001], SECOND, 0)
 
-    assert [0, 250 * MS, 500 * MS] == level.times_ns
-    assert (4.0, 0.75) == (level.rate, level.window_s)
+    assert [0, 500 * MS, 1000 * MS] == level.times_ns
+    assert (2.0, 1.5) == (level.rate, level.window_s)
 
 
 def test_without_a_rate_the_loop_is_closed():

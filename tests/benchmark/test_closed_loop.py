@@ -187,7 +187,10 @@ def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
     server.define("model", cell(f"{waits}{_COUNT}"), config=CONFIG)
     monkeypatch.setattr(level, "GRACE_S", 60)
 
+    told = []
+
     def press(share: float, words: str) -> None:
+        told.append((share, words))
         if words == "2 clients":
             stage.events["pressed"].set()
             raise KeyboardInterrupt
@@ -195,6 +198,7 @@ def test_an_interrupt_ends_it_with_what_was_measured(server, monkeypatch):
     measured = bench(server, concurrency=[1, 2, 4], requests=30, progress=press)
 
     assert measured.interrupted
+    assert (1.0, "interrupted") == told[-1]
     assert [1, 2] == [row.concurrency for row in measured.rows]
     assert len(stage.seen) == sum(row.requests for row in measured.rows) + 1
     assert [[1.0, 1.0]] == [server.infer("model", X)["Y"].tolist()]

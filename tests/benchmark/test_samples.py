@@ -17,7 +17,7 @@ US = 1_000
 
 def samples(*latencies_us: int, error: str = "") -> list[Sample]:
     """Return requests that began one after the other."""
-    found, now = [], 0
+    found, now = [], 7 * US
     for latency in latencies_us:
         end = now + latency * US
         found.append(Sample(now, end, end, error=error))
@@ -104,6 +104,7 @@ def test_a_reloaded_model_counts_from_its_load():
     after = counts((3, 30 * US), (3, 60 * US), _1=3)
 
     assert after == after.since(before)
+    assert counts((0, 0), (0, 0)) == before.since(before)
 
 
 def test_an_open_loop_leaves_out_the_requests_of_its_warm_up():
@@ -132,16 +133,18 @@ def test_an_open_loop_has_the_throughput_of_its_whole_schedule(took_us, expected
 
 def test_errors_of_percentiles_are_those_of_ten_blocks():
     """With fewer than five requests in a block they are not known."""
-    times = np.array([n // 5 * 10 for n in range(50)])
+    times = np.array([n // 5 * (n % 5) for n in range(50)])
     found = [Sample(n, 0, n + int(time) * US) for n, time in enumerate(times)]
     whole, less = (
         open_row_of(1, each, NOTHING, Sending(), stream=False)
         for each in (found, found[1:])
     )
 
-    # Each block has one latency: 0, 10, ... 90 µs.
-    expected = 2.262 * np.std(range(0, 100, 10), ddof=1) / math.sqrt(10)
-    assert pytest.approx(expected) == whole.p50_error_us == whole.p99_error_us
+    # Block n has latencies of 0, n, 2n, 3n and 4n µs.
+    unit = 2.262 * np.std(range(10), ddof=1) / math.sqrt(10)
+    assert [2 * unit, 3.96 * unit] == pytest.approx(
+        [whole.p50_error_us, whole.p99_error_us]
+    )
     assert [True, True] == [*map(math.isnan, (less.p50_error_us, less.p99_error_us))]
 
 

@@ -289,6 +289,20 @@ def test_each_output_of_a_decoupled_model_is_a_list(server):
     assert [3.0, 2.0, 1.0] == [each[0] for each in evaluation.outputs["Y"][2]]
 
 
+def test_an_error_in_a_stream_fails_its_row(server):
+    """Its responses before the error are dropped; the run has them."""
+    sends = "sender.send(pb_utils.InferenceResponse([y]))"
+    error = "sender.send(pb_utils.InferenceResponse(error=pb_utils.TritonError('no')))"
+    failing = models.COUNTDOWN.replace(sends, f"{sends}; {error}")
+    server.define("countdown", failing, config=models.DECOUPLED)
+
+    evaluation = server.evaluate("countdown", [{"X": x(1, 0)}])
+
+    assert {0: ("", "no")} == evaluation.errors
+    assert {} == evaluation.outputs
+    assert 2 == len(evaluation.run(0).responses)
+
+
 def test_rows_of_a_sequence_keep_their_order_and_have_its_flags(server):
     """The first row starts the sequence, the last one ends it."""
     server.define("summing", models.SUMMING, config=models.SEQUENCES)

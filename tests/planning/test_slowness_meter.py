@@ -176,7 +176,8 @@ def test_slow_spells_are_a_remark():
         "work took 1.82 times as long as on average, or longer. The simulation varies "
         "them in the same way.",
     ) == spell_remarks(Costs(((1.0,) * 90 + (2.0,) * 10,)))
-    assert () == spell_remarks(Costs(((1.0,) * 99 + (2.0,),)))
+    assert () == spell_remarks(Costs(((1.0,) * 95 + (2.0,) * 5,)))
+    assert () != spell_remarks(Costs(((1.0,) * 94 + (2.0,) * 6,)))
 
 
 def test_another_speed_than_that_of_the_observation_is_a_remark():

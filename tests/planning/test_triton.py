@@ -106,7 +106,7 @@ def test_a_step_of_an_ensemble_begins_when_the_last_one_has_responded(tmp_path):
 def test_an_observed_model_has_the_overheads_of_its_requests():
     """Each is longer by what an idle instance needs to begin."""
     found = observed_model(
-        config("m"), [Executions([waits(5)], [MS, 2 * MS, 6 * MS], [MS // 2] * 3)]
+        config("m"), [Executions([waits(5)], [MS, 2 * MS, 6 * MS], [0, MS, 9 * MS])]
     )
 
     assert [1.5, 2.5, 6.5] == [each / MS for each in found.overheads_ns]
@@ -143,6 +143,15 @@ def test_other_processes_are_what_is_left_of_the_machine():
     found = ProcessorTimes(20, {"a": 30}, 10, machine_ns=90, capacity_ns=200)
 
     assert 0.15 == found.others
+
+
+def test_processor_times_are_subtracted_and_scaled():
+    """The machine is the same on all processors: its time is not scaled."""
+    before = ProcessorTimes(1, {"a": 2}, 3, 4, 5)
+    spent = ProcessorTimes(11, {"a": 22, "b": 7}, 33, 44, 55).since(before)
+
+    assert ProcessorTimes(10, {"a": 20, "b": 7}, 30, 40, 50) == spent
+    assert ProcessorTimes(5, {"a": 10, "b": 4}, 15, 40, 50) == spent.times(0.5)
 
 
 def test_the_machine_counts_the_processors_that_may_be_used(tmp_path):

@@ -45,6 +45,7 @@ def test_an_imported_run_has_the_responses_of_a_stream():
     stream = runs["s1"].responses
     assert [[1, 2], [2, 3], [3, 4]] == [each["Y"].tolist() for each in stream]
     assert [False, False, True] == [each.final for each in stream]
+    assert stream is runs["s1"].responses
     assert {} == runs["nar2"].outputs
     assert "was rejected before any" in runs["nar2"].error
 

@@ -88,7 +88,7 @@ class Simulated:
     def rate(self) -> float:
         """Answered requests per second."""
         kept, answered = self.kept, len(self._good)
-        span_ns = kept[-1].ended_ns - kept[0].ended_ns if len(kept) > 1 else 0
+        span_ns = kept[-1].ended_ns - kept[0].ended_ns if kept else 0
         return (answered - 1) / span_ns * 1e9 if span_ns else 0.0
 
     @property

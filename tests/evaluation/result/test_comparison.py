@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,12 +87,12 @@ def test_metrics_have_paired_intervals():
     """Rows differ a lot from each other, but each became a little better."""
     level = np.random.default_rng(3).normal(0, 100, 50)
     earlier = evaluation(*map(y, level), metric=lambda row, out: out["Y"][0])
-    later = evaluation(*map(y, level + 1), metric=lambda row, out: out["Y"][0])
+    later = evaluation(*map(y, level + 0.5), metric=lambda row, out: out["Y"][0])
     difference = later.compare(earlier).metrics["iou"]
 
     assert "better" == difference.verdict
     assert (50, 0) == (difference.better, difference.worse)
-    assert math.isclose(1.0, difference.interval.mean, rel_tol=1e-3)
+    assert math.isclose(0.5, difference.interval.mean, rel_tol=1e-3)
     assert "worse" == earlier.compare(later).metrics["iou"].verdict
     assert "no clear difference" == later.compare(later).metrics["iou"].verdict
 
@@ -178,6 +179,18 @@ def test_the_page_says_what_is_compared():
     assert ("", "before", "now", "ratio") == times.head
     assert ["latency", "m"] == [row[0] for row in times.rows]
     assert ["1 row of this evaluation not compared."] == page.notes
+
+
+def test_the_page_lists_rows_whose_later_run_was_kept():
+    """Newly failed ones first; a click opens the run."""
+    later = evaluation("bad", y(2), y(3), y(1), "bad")
+    later = replace(later, runs={number: object() for number in (0, 2, 3)})
+    page = comparison_page(later.compare(evaluation(*[y(1)] * 5)))
+
+    assert [
+        ("newly failed", ("row",), [("0",)], [0]),
+        ("changed", ("row",), [("2",)], [2]),
+    ] == [(each.title, each.head, each.rows, each.runs) for each in page.lists]
 
 
 def test_long_tables_of_a_page_name_the_whole_number():

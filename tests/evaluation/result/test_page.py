@@ -40,6 +40,13 @@ def test_a_page_has_the_counts_and_the_rate(page):
     ] == page.notes
 
 
+def test_a_page_without_a_duration_has_no_rate():
+    """A clock may stand still for an empty data set."""
+    empty = Gathering("m").evaluation(duration_s=0.0)
+
+    assert ["0 rows", "none failed"] == page_of(empty).facts
+
+
 def test_a_page_has_the_quantiles_and_the_means(page):
     """Those of the latency are of rows that succeeded."""
     assert [

@@ -350,6 +350,11 @@ def test_a_calibration_of_another_world_is_refused(server):
             {"target": "there"},
             "target='there' is not valid; expected 'here' or 'triton'",
         ),
+        (
+            {"rate": None},
+            "rate=None is not valid; expected a number of requests per second, or "
+            "several",
+        ),
         ({"rate": []}, "0 rates are not valid; expected 1 to 100"),
         ({"rate": [*range(1, 102)]}, "101 rates are not valid; expected 1 to 100"),
         (

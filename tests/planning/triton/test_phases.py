@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
@@ -156,6 +157,16 @@ def test_a_repeated_load_counts_all_requests_that_it_sent(monkeypatch):
     assert [(3, 40, 123), (3, 20, 60)] == [
         (each.attempts, each.requests, each.sent) for each in (closed, opened)
     ]
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_traces_of_all_requests_are_waited_for(monkeypatch, count):
+    """A server writes them some time after its responses."""
+    monkeypatch.setattr(phases, "_POLL_S", 0.001)
+    written = iter([["a"], ["a", "b"], ["a", "b", "c", "d"][:count]])
+    target = SimpleNamespace(traces=lambda: next(written))
+
+    assert count == len(phases.traces_of(SimpleNamespace(target=target), 3))
 
 
 def remarks(*found: Phase) -> list[str]:
