@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -245,35 +246,15 @@ def _largest(now: Any, before: Any) -> float:
     if now is None or before is None:
         # The row failed in one of them: it is listed there.
         return -1.0
-    largest = -1.0
-    for pair in _pairs(now, before):
-        if not _is_same(*pair):
-            largest = max(largest, _amount(_difference("", *pair)))
-    return largest
+    amounts = (_amount(_difference("", *pair)) for pair in _pairs(now, before))
+    return max(amounts, default=-1.0)
 
 
 def _pairs(now: Any, before: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the arrays of two values; those of a decoupled model one by one."""
-    if not isinstance(now, list) and not isinstance(before, list):
-        yield now, before
-        return
+    """Return the arrays of two values; those of a decoupled model one by one."""
     ours = now if isinstance(now, list) else [now]
     theirs = before if isinstance(before, list) else [before]
-    for at in range(max(len(ours), len(theirs))):
-        yield (
-            ours[at] if at < len(ours) else None,
-            theirs[at] if at < len(theirs) else None,
-        )
-
-
-def _is_same(now: Any, before: Any) -> bool:
-    if not isinstance(now, np.ndarray) or not isinstance(before, np.ndarray):
-        return now is before
-    if now.dtype != before.dtype or now.shape != before.shape:
-        return False
-    if now.dtype == object:
-        return bool(np.array_equal(now, before))
-    return now.tobytes() == before.tobytes()
+    return itertools.zip_longest(ours, theirs)
 
 
 def _difference(name: str, now: Any, before: Any) -> TensorDifference:

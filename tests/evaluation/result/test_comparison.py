@@ -13,7 +13,7 @@ from blsnb.evaluation.plain import Row, RowResult
 from blsnb.evaluation.result.comparison_page import comparison_page
 from blsnb.evaluation.result.gathering import Gathering
 from blsnb.evaluation.result.metrics import MetricFunction
-from blsnb.views.evaluations.page import html, text
+from blsnb.views.evaluations.page import html
 
 
 def evaluation(*outputs, metric=None, us=100.0):
@@ -62,6 +62,28 @@ def test_changed_rows_are_ordered_by_their_largest_deviation():
     assert [] == comparison.differences(1)
 
 
+def test_a_comparison_is_a_line_with_its_metrics():
+    """So is the difference of each metric."""
+    earlier = evaluation(y(1), y(2), "bad", metric=lambda row, out: out["Y"][0])
+    later = evaluation("bad", y(3), y(1), metric=lambda row, out: out["Y"][0])
+    comparison = later.compare(earlier)
+
+    assert (
+        "<EvaluationComparison m: 1 row newly failed, 1 fixed, 1 changed, iou better>"
+    ) == repr(comparison)
+    assert "<MetricDifference iou: 1 [1, 1], better>" == repr(comparison.metrics["iou"])
+
+
+def test_only_a_row_of_both_has_differences():
+    """Its number is a whole one."""
+    comparison = evaluation(y(1)).compare(evaluation(y(1), y(2)))
+
+    with pytest.raises(KeyError, match=r"row 1 is not in both evaluations'$"):
+        comparison.differences(1)
+    with pytest.raises(TypeError, match=r"row=0\.5"):
+        comparison.differences(0.5)
+
+
 def test_equal_values_of_another_datatype_deviate_by_nothing():
     """They are listed, behind all rows whose values changed."""
     earlier = evaluation(y(1), y(1))
@@ -75,12 +97,15 @@ def test_equal_values_of_another_datatype_deviate_by_nothing():
 def test_texts_and_responses_are_compared():
     """A decoupled model's responses are compared one by one."""
     earlier = evaluation(y(b"cat", dtype=object), [y(1), y(2)], [y(1)])
-    later = evaluation(y(b"dog", dtype=object), [y(1), y(3)], [y(1), y(1)])
+    later = evaluation(y(b"dog", dtype=object), [y(1.5), y(3)], [y(1), y(1)])
     comparison = later.compare(earlier)
 
     assert {0: math.inf, 1: 1.0, 2: math.inf} == {
         each.row: each.largest for each in comparison.changed
     }
+    first, second = (each.words for each in comparison.differences(1))
+    [table, *_] = comparison_page(comparison).tables
+    assert ("1", "Y", f"{first}; {second}") in table.rows
 
 
 def test_metrics_have_paired_intervals():
@@ -93,7 +118,8 @@ def test_metrics_have_paired_intervals():
     assert "better" == difference.verdict
     assert (50, 0) == (difference.better, difference.worse)
     assert math.isclose(0.5, difference.interval.mean, rel_tol=1e-3)
-    assert "worse" == earlier.compare(later).metrics["iou"].verdict
+    reverse = earlier.compare(later).metrics["iou"]
+    assert ("worse", 0, 50) == (reverse.verdict, reverse.better, reverse.worse)
     assert "no clear difference" == later.compare(later).metrics["iou"].verdict
 
 
@@ -143,7 +169,7 @@ def test_the_page_has_failures_changes_metrics_and_times():
     titles = ["Newly failed", "Other outputs, the largest deviation first"]
     assert [*titles, "Metrics", "Median times"] == [each.title for each in page.tables]
     assert ("latency", "100 µs", "200 µs", metric(2)) == page.tables[-1].rows[0]
-    assert "Comparison of m with an earlier evaluation" in text(page)
+    assert "Comparison of m with an earlier evaluation" == page.heading
     assert "<table>" in html(page)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from blsnb.evaluation.result.metrics import mean_interval
+from blsnb.evaluation.result.metrics import MetricColumn, mean_interval
 
 
 @pytest.mark.parametrize("size", [200, 1024, 1025, 100_000])
@@ -64,3 +64,15 @@ def test_infinite_values_of_both_signs_have_no_mean():
 def test_an_infinite_value_makes_no_interval():
     """The mean is infinite, and so are the limits."""
     assert (math.inf,) * 3 == mean_interval(np.array([1.0, math.inf]))
+
+
+def test_a_metric_is_a_line_with_its_failures():
+    """The line of one without failures does not mention any."""
+    values = np.array([1.0, 1.0])
+
+    assert [
+        "<MetricColumn iou: 1 [1, 1]>",
+        "<MetricColumn iou: 1 [1, 1], 1 failed>",
+    ] == [
+        repr(MetricColumn("iou", values, errors=errors)) for errors in ({}, {2: "no"})
+    ]
