@@ -38,7 +38,7 @@ _CLOSE_S = 5.0
 _MAX_HELD_BYTES = 4 * MAX_BODY_BYTES
 """Maximum bytes of the bodies of all requests that are being received."""
 _TOKEN_BYTES = 24
-_log = logging.getLogger("blsnb.watch")
+_log = logging.getLogger(__name__)
 
 
 class Receiver:

@@ -50,8 +50,8 @@ def test_an_error_names_the_server(http, path, said):
         http.read(path)
 
 
-def test_an_answer_of_another_protocol_is_an_error():
-    """The port of gRPC may have been taken for that of HTTP."""
+def error_of(answer):
+    """Return the error of a request that a port answers with some bytes."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         http = ServerHttp(f"127.0.0.1:{other.getsockname()[1]}")
         with ThreadPoolExecutor(1) as pool:
@@ -59,10 +59,22 @@ def test_an_answer_of_another_protocol_is_an_error():
             connection, _ = other.accept()
             with connection:
                 assert connection.recv(1 << 16)
-                connection.sendall(SETTINGS)
-            told = r"^the server at .* does not respond with HTTP; is this its HTTP po"
-            with pytest.raises(TritonServerError, match=rf"{told}rt\?$"):
-                read.result(10)
+                connection.sendall(answer)
+            error = read.exception(10)
+    assert isinstance(error, TritonServerError)
+    return str(error).removeprefix(http.name)
+
+
+def test_an_answer_of_another_protocol_is_an_error():
+    """The port of gRPC may have been taken for that of HTTP."""
+    text = " does not respond with HTTP; is this its HTTP port?"
+    assert text == error_of(SETTINGS)
+
+
+def test_a_long_error_is_shown_in_part():
+    """It may be a page of a proxy."""
+    page = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 400\r\n\r\n" + b"x" * 400
+    assert f": HTTP 502 {'x' * 300}" == error_of(page)
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1", "", "http://"])
