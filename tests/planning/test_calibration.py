@@ -20,7 +20,7 @@ from blsnb.planning.simulation.simulation import Frontend
 from .configs import MS, computes, config, waits
 
 THREE = CalibratedModel(
-    config("m"), {2: [waits(2, 2)], 4: [waits(6, 4)], 8: [waits(7, 8), waits(9, 8)]}
+    config("m"), {2: [waits(2, 2)], 4: [computes(6, 4)], 8: [waits(7, 8), waits(9, 8)]}
 )
 ONE = CalibratedModel(config("m"), {4: [waits(8, 4)]})
 
@@ -56,6 +56,8 @@ def test_an_execution_of_another_size_is_one_of_the_next_smaller(size, own_ms):
     drawn = THREE.draw(size, random.Random(0))
 
     assert (size, own_ms * MS) == (drawn.size, pytest.approx(drawn.own_ns, abs=1))
+    # Of the observed ones only those of size 4 compute.
+    assert (size in (4, 6)) == (drawn.computing_ns > 0)
 
 
 def test_an_execution_of_an_observed_size_is_one_of_them():
@@ -134,7 +136,7 @@ def test_a_calibration_is_a_table_with_its_findings():
         "m, observed for this kernel with its one interpreter lock on 1.23 processors\n"
         "model  batch  executions  own work  computing  overhead\n"
         "m      2      1           2 ms      0 µs       0 µs\n"
-        "m      4      1           6 ms      0 µs       0 µs\n"
+        "m      4      1           6 ms      6 ms       0 µs\n"
         "m      8      2           8 ms      0 µs       0 µs\n"
         "a      1      1           3 ms      3 ms       4 µs\n"
         "Outside of the models a request takes 50 µs.\n"

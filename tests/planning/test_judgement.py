@@ -141,10 +141,35 @@ def test_each_priority_of_a_load_has_its_latencies():
     kinds = tuple(Kind(0.5, RequestFields(priority=each)) for each in (1, 2))
     found = Calibration("m", TRITON, models, 4.0, mix=Mix(kinds))
     by_priority = judge(found, None, 90.0, 500).by_priority
+    _, answers = simulate(found, None, 90.0, 500)
 
-    assert [1, 2] == list(by_priority)
+    medians, high = answers.by_priority(50), answers.by_priority(99)
+    assert {each: (medians[each], high[each]) for each in (1, 2)} == by_priority
     assert 10_000 <= by_priority[1][0] < by_priority[2][0]
     assert by_priority[1][1] < by_priority[2][1] < 1_000_000
+
+
+def test_a_model_has_the_mean_of_its_queue():
+    """Half of the time it is busy: a formula gives half of an execution."""
+    models = {"m": CalibratedModel(config("m"), {1: [waits(10)]})}
+    found = Calibration("m", TRITON, models, 4.0)
+
+    assert 5_000 == pytest.approx(
+        judge(found, None, 50.0, 5_000).models["m"].queue_us, rel=0.15
+    )
+    assert ModelUse(0.0, 1.0, 0.0, 1.0) == (
+        judge(found, None, 1e-3, 1).models["m"]._replace(use=0.0)
+    )
+
+
+def test_one_arrival_is_a_whole_sequence():
+    """The rate is that of its requests."""
+    models = {"m": CalibratedModel(config("m", 8), {1: [waits(1)]})}
+    found = Calibration("m", TRITON, models, 4.0, mix=Mix(lengths=(4,)))
+    load = judge(found, None, 40.0, 2_000)
+
+    assert 2_000 == load.calls
+    assert 40 == pytest.approx(load.answered_rate, rel=0.1)
 
 
 def test_a_rare_request_is_simulated():

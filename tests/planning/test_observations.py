@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blsnb.planning.observations import observe
+from blsnb.planning.observations import observe, reached
 from blsnb.trace.capture import trace_of
 from blsnb.trace.events import Call, CallFlag, ModelInfo
 
@@ -39,3 +39,25 @@ def test_an_execution_is_timed(call, duration_ns, overhead_ns):
     found = observe([trace_of("r", [call], 2_000)], {})["m"]
 
     assert ([duration_ns], [overhead_ns]) == (found.durations_ns, found.overheads_ns)
+
+
+@pytest.mark.parametrize(
+    "facts", [{"error": "no"}, {"compute_end_ns": 0, "request_end_ns": 0}]
+)
+@pytest.mark.parametrize("backend", ["python", "ensemble"])
+def test_what_did_not_end_well_is_no_execution(backend, facts):
+    """A call may have failed, or may still be running."""
+    call = request(backend)
+    for name, value in facts.items():
+        setattr(call, name, value)
+    call.ended = "error" in facts
+
+    assert {} == observe([trace_of("r", [call], 2_000)], {})
+
+
+def test_requests_reach_models_and_no_spans():
+    """Model code may open spans of its own."""
+    calls = [request("python"), request("python")]
+    calls[1].model = calls[1].model._replace(name="s", kind="span")
+
+    assert ["m"] == reached([trace_of("r", calls, 2_000)])
