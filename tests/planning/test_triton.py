@@ -100,7 +100,7 @@ def test_a_step_of_an_ensemble_begins_when_the_last_one_has_responded(tmp_path):
     )["whole"]
 
     assert [(), (0,), (1,)] == [step.after for step in found.behaviours[0].steps]
-    assert 4 * MS == found.behaviours[0].own_ns
+    assert (4 * MS, 1) == (found.behaviours[0].own_ns, found.behaviours[0].size)
 
 
 def test_an_observed_model_has_the_overheads_of_its_requests():

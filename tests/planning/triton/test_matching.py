@@ -109,6 +109,34 @@ def test_a_batch_size_has_the_mean_that_the_server_counted():
     assert [4, 4, 4] == [len(each) for each in found.by_size.values()]
 
 
+def test_a_model_with_calls_keeps_its_executions():
+    """What a server counts of them contains their calls."""
+    calls = Behaviour(1, (Step((), 0, MS, "a"), Step((0,), 0, MS)))
+    several = by_size([calls, calls._replace(size=2)])
+    for sizes in (several, {1: several[1]}, {1: [waits(4)]}):
+        model = CalibratedModel(config("net"), sizes)
+
+        assert model is with_means(model, {1: often(9), 2: often(9)})
+
+
+def test_other_batches_than_those_of_the_server_make_no_execution_longer():
+    """The simulation has two requests in each batch, and the server had one in each."""
+    batching = "max_batch_size: 2 dynamic_batching { }"
+    model = CalibratedModel(
+        config("net", more=batching), by_size([waits(4), waits(6, 2)])
+    )
+    times_ns = [number // 3 * 100 * MS for number in range(60)]
+    found = matched(
+        Calibration("net", TRITON, {"net": model}, 2.0),
+        [Loop(0, 1e9, 10, times_ns)],
+        {"net": {1: often(4)}},
+    )
+
+    assert [4 * MS, 6 * MS] == pytest.approx(
+        [found.models["net"].mean_ns(size) for size in (1, 2)]
+    )
+
+
 def test_an_own_time_that_was_too_long_is_taken_from_what_waits():
     """Processor time is measured; only if nothing waits it shrinks, too."""
     half = Behaviour(1, (Step((), 2 * MS, 4 * MS), Step((), 0, 4 * MS)))
@@ -150,6 +178,7 @@ def test_clients_in_a_closed_loop_have_the_costs_of_such_clients():
     ]
     assert [2, 0] == [each.clients for each in found.reproductions]
     assert found.closed.closed is found.closed
+    assert calibration_of(asked, traced, phases[1:], loops[1:]).crowded is None
 
 
 def test_loads_on_slower_processors_are_compared_at_the_mean_speed():
