@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 
 import numpy as np
@@ -87,6 +88,31 @@ def test_other_files_are_refused(tmp_path):
         ValueError, match=r"is a single value; expected an element for each row$"
     ):
         row_source(path, ["X"])
+
+
+def written(path, version, end=None):
+    """Write a file of one member, in a version of its format, perhaps cut off."""
+    content = io.BytesIO()
+    np.lib.format.write_array(content, IMAGES, version)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", content.getvalue()[:end])
+    return path
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_members_have_one_of_two_versions(tmp_path, version):
+    """NumPy writes the second one for records with many fields."""
+    rows = row_source(written(tmp_path / "rows.npz", version), ["X"])
+
+    assert IMAGES.tolist() == [row.inputs["X"].tolist() for row in rows]
+
+
+def test_a_member_that_is_cut_off_is_an_error(tmp_path):
+    """It names the member."""
+    rows = row_source(written(tmp_path / "rows.npz", (1, 0), -1), ["X"])
+
+    with pytest.raises(ValueError, match=whole("member 'X' ends before its last row")):
+        list(rows)
 
 
 def test_the_digest_is_that_of_the_values(tmp_path):

@@ -196,8 +196,8 @@ def test_a_loader_makes_rows_of_the_files_of_a_folder(tmp_path, pattern):
 
 
 def test_the_digest_of_a_folder_changes_with_its_files(tmp_path):
-    """An evaluation does not continue with other files."""
-    (tmp_path / "a.bin").write_bytes(b"1")
+    """An evaluation does not continue with other files, whatever their names."""
+    (tmp_path / "a\udcff.bin").write_bytes(b"1")
 
     def digest():
         return row_source((tmp_path, np.fromfile), ["X"]).digest()

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from peak_memory import measure
+from whole_text import whole
 
 from blsnb.evaluation.rows.source import row_source
 
@@ -101,7 +102,8 @@ def test_two_columns_of_one_name_are_refused(pandas):
     """A row would lose one of them."""
     frame = pandas.DataFrame([[1, 2]], columns=["X", "X"])
 
-    with pytest.raises(ValueError, match="several columns 'X'; expected one"):
+    text = "the DataFrame has several columns 'X'; expected one"
+    with pytest.raises(ValueError, match=whole(text)):
         row_source(frame, INPUTS)
 
 
@@ -112,9 +114,12 @@ def test_two_arrow_columns_of_one_name_are_refused(arrow, parquet, tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(table, path)
 
-    for rows in (table, table.to_batches()[0], table.to_reader(), path):
-        with pytest.raises(ValueError, match="several columns 'X'; expected one"):
+    text = "has several columns 'X'; expected one"
+    for rows in (table, table.to_batches()[0], table.to_reader()):
+        with pytest.raises(ValueError, match=whole(f"the Arrow table {text}")):
             row_source(rows, INPUTS)
+    with pytest.raises(ValueError, match=whole(f"{str(path)!r} {text}")):
+        row_source(path, INPUTS)
 
 
 def test_rows_of_a_polars_frame(polars):
