@@ -106,6 +106,56 @@ def test_requests_are_sent_while_others_are_not_answered(workers):
     )
 
 
+class Unanswered(FakeClient):
+    """Begins each request, and never answers it."""
+
+    def __init__(self):
+        super().__init__()
+        self.due_ns: list[int] = []
+
+    def send(self, level: Level, number: int, began_ns: int) -> None:
+        """Wait until the end of the level."""
+        self.due_ns.append(began_ns)
+        level.begun(number, self.released.set)
+        super().send(level, number, began_ns)
+
+
+def test_requests_that_pile_up_after_the_warm_up_are_counted(workers, monkeypatch):
+    """The warm-up is a tenth of the time: four requests of forty begin in it."""
+    monkeypatch.setattr(levels, "MIN_DRAIN_S", 0.05)
+    client = Unanswered()
+    level = run_open(client, even(40, 1.0), workers, ignore)
+
+    assert min(client.due_ns) + 4 * MS == level.sending.warm_ns
+    assert (40, 40, 40 - 3) == (
+        level.sending.sent,
+        level.sending.peak,
+        level.sending.growth,
+    )
+    assert (40, []) == (level.unfinished, level.samples)
+    assert 0.04 <= level.sending.window_s
+
+
+def test_a_level_lasts_as_long_as_its_schedule(workers):
+    """The last request takes an interval, too."""
+    client = FakeClient()
+    client.released.set()
+
+    assert 0.03 <= run_open(client, even(1, 30.0), workers, ignore).elapsed_s
+
+
+def test_responses_after_the_schedule_are_awaited(workers, monkeypatch):
+    """They have as long as the level, and two seconds at least."""
+    monkeypatch.setattr(levels, "GRACE_S", 0)
+    client = FakeClient()
+    answering = threading.Timer(0.02, client.released.set)
+    answering.start()
+    level = run_open(client, even(3, 1.0), workers, ignore)
+    answering.join()
+
+    assert (3, 0) == (len(level.samples), level.sending.unsent)
+
+
 def test_too_many_requests_in_flight_end_a_level(workers, monkeypatch):
     """What was sent has no response: the rate is not held."""
     monkeypatch.setattr(open_loop, "MAX_CLIENTS", 25)

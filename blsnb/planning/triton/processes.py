@@ -65,10 +65,9 @@ class ProcessorTimes(NamedTuple):
     @property
     def others(self) -> float:
         """Share of the processors that other processes used."""
-        if not self.capacity_ns:
-            return 0.0
         own_ns = self.server_ns + sum(self.models_ns.values()) + self.client_ns
-        return max(0, self.machine_ns - own_ns) / self.capacity_ns
+        others_ns = max(0, self.machine_ns - own_ns)
+        return others_ns / self.capacity_ns if self.capacity_ns else 0.0
 
 
 def processor_times(

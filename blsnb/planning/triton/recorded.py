@@ -188,12 +188,10 @@ def _reproduced(
     )[:_MAX_REPRODUCED]
     if not spans:
         return
-    first_ns = spans[0][0]
-    times_ns = [start - first_ns for start, _ in spans]
+    times_ns = [start - spans[0][0] for start, _ in spans]
     answers = open_loop(calibration.simulation(), name, times_ns).every
     simulated = [each.ended_ns - each.started_ns for each in answers]
-    span_ns = times_ns[-1]
-    rate = (len(spans) - 1) / span_ns * 1e9 if span_ns else 0.0
+    rate = (len(spans) - 1) / times_ns[-1] * 1e9 if times_ns[-1] else 0.0
     measured_us = float(np.median([end - start for start, end in spans])) / 1e3
     simulated_us = float(np.median(simulated)) / 1e3
     yield Reproduction(0, measured_us, simulated_us, rate, rate, recorded=True)
