@@ -83,7 +83,7 @@ def test_a_model_that_a_coroutine_calls_may_run_a_coroutine(server):
 
 
 def test_async_exec_needs_a_loop_of_the_model(server):
-    """That of the kernel is none, as on Triton; the cell goes on in its loop."""
+    """The loop of the kernel does not count, as on Triton."""
     server.define("inner", HOOKS, config=CONFIG)
     body = 'return ask("inner", request).async_exec()'
     server.define("outer", cell(body), config=CONFIG)
