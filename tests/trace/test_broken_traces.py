@@ -162,6 +162,24 @@ def test_many_small_events_of_another_layout_are_read():
     assert [Metadata] * 5_000 == [type(each) for each in reader(text)]
 
 
+@pytest.mark.parametrize(("cut", "rest"), [('"x": ', "1}"), ('"x": -Infinit', "y}")])
+def test_an_event_may_be_longer_than_the_first_look(cut, rest):
+    """That look ends after 4,096 characters, also in the middle of a number."""
+    begun = '{"id": 1, "model_name": "m",'
+    text = begun + cut.rjust(4096 - len(begun)) + rest
+
+    assert [Metadata] == [type(each) for each in reader(text)]
+
+
+@pytest.mark.parametrize("name", ["GRPC_WAITREAD_END", "HTTP_RECV_END"])
+def test_waiting_for_a_request_is_not_its_end(read, name):
+    """A connection waits for the next request."""
+    waits = stamp(1, name, 100)
+    [trace] = read(file_of(about(1), stamp(1, "REQUEST_START", 5), waits))
+
+    assert (5, 5) == (trace.start_ns, trace.end_ns)
+
+
 def test_a_saved_run_is_not_a_trace(tmp_path):
     """The error names the function that reads it."""
     path = tmp_path / "a.blsrun"
@@ -233,14 +251,6 @@ def test_the_first_of_two_values_counts(read):
         trace.spans[0].logs[0].text,
         trace.spans[0].logs[0].ns,
     )
-
-
-def test_waiting_for_a_request_is_not_its_end(read):
-    """A connection waits for the next request."""
-    waits = stamp(1, "GRPC_WAITREAD_END", 100)
-    [trace] = read(file_of(about(1), stamp(1, "REQUEST_START", 5), waits))
-
-    assert (5, 5) == (trace.start_ns, trace.end_ns)
 
 
 def test_a_value_may_be_a_trace_itself(read):

@@ -119,7 +119,7 @@ class GrpcStream:
                 if not isinstance(message, MalformedMessage):
                     self._start(message)
                 elif message.refusal:
-                    self._refuse("", RequestError(message.refusal, "UNAVAILABLE"))
+                    self._refuse("", RequestError(message.refusal))
                 else:
                     break
         except grpc.RpcError:

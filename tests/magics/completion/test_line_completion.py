@@ -192,6 +192,7 @@ def here(tmp_path, monkeypatch):
         ("%triton import ./mod", ["./models/"]),
         ("%triton import models/", ["models/a/", "models/b/"]),
         ("%triton import models ", ["--no-watch", "a", "b"]),
+        ("%triton import ~", ["~/"]),
         ("%triton import ~/k", ["~/kept/"]),
         ("%triton export .h", [".hidden/"]),
         ("%triton export mo", ["models/", "more/"]),

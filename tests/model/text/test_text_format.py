@@ -51,6 +51,7 @@ def test_invalid_booleans_are_refused(value: str) -> None:
         ("name: 'a' \"b\"\n'c'", "name: 'abc'"),
         (r"name: '\x41\102\t\'\?'", 'name: "AB\t\'?"'),
         (r"name: '\u20ac\ud83d\ude00\U0001F600'", "name: '€😀😀'"),
+        (r"name: '\U0010ffff'", "name: '\U0010ffff'"),
         (r"name: '\U00110000'", r"name: '\\U00110000'"),
         ("input { data_type: 013 }", "input { data_type: TYPE_FP32 }"),
         ("input { data_type: 0xB }", "input { data_type: 11 }"),

@@ -65,7 +65,7 @@ def test_an_option_of_another_type_is_refused(
     option: dict[str, Any], expected: str
 ) -> None:
     """It would fail at the first request."""
-    with pytest.raises(TypeError, match=f"^{next(iter(option))}=.*{expected}"):
+    with pytest.raises(TypeError, match=f"^{next(iter(option))}=.*{expected}$"):
         ServingOptions(**option)
 
 

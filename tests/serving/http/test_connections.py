@@ -1,10 +1,17 @@
-"""The choice of the connection to close for a new one."""
+"""Accepted connections, and the choice of the one to close for a new one."""
 
 from __future__ import annotations
 
+import errno
+from unittest.mock import Mock, call
+
 import pytest
 
-from blsnb.serving.http.connections.limited_server import STALLED_S, Connections
+from blsnb.serving.http.connections.limited_server import (
+    STALLED_S,
+    Connections,
+    HttpServer,
+)
 
 
 @pytest.fixture
@@ -72,3 +79,58 @@ def test_an_incomplete_request_keeps_its_connection_for_a_while(
     assert "b" == three.least_needed(3 + STALLED_S)
     three.idle("c", 5)
     assert "c" == three.least_needed(3 + STALLED_S)
+
+
+@pytest.fixture
+def accepting() -> tuple[HttpServer, Mock, Mock]:
+    """A server that accepts, its port and its loop."""
+    server, port, loop = HttpServer(lambda request: None), Mock(), Mock()
+    server.begin, server.settle = Mock(), Mock()
+    server.accept_on(port, loop)
+    return server, port, loop
+
+
+def accept(loop: Mock) -> None:
+    """Tell a server that its port is readable."""
+    _, callback, *arguments = loop.add_reader.call_args.args
+    callback(*arguments)
+
+
+def test_a_flood_of_connections_leaves_time_for_others(
+    accepting: tuple[HttpServer, Mock, Mock],
+) -> None:
+    """Connections are accepted in portions, except those that clients gave up."""
+    server, port, loop = accepting
+    port.accept.side_effect = [ConnectionAbortedError, *[("c", "a")] * 200]
+    accept(loop)
+
+    assert [call("c", "a")] * 127 == server.begin.call_args_list
+
+
+@pytest.mark.parametrize("is_idle", [True, False])
+def test_without_a_descriptor_a_connection_is_closed_or_the_port_pauses(
+    accepting: tuple[HttpServer, Mock, Mock], is_idle: bool
+) -> None:
+    """An idle connection gives its descriptor to the new one."""
+    server, port, loop = accepting
+    port.accept.side_effect, connection = OSError(errno.EMFILE, "none"), Mock()
+    if is_idle:
+        server.connections.idle(connection, 0)
+    accept(loop)
+
+    pauses = [] if is_idle else [call(0.2, server.accept_on, port, loop)]
+    assert pauses == loop.call_later.call_args_list
+    assert [call(port)] * len(pauses) == loop.remove_reader.call_args_list
+    assert [call()] * is_idle == connection.close.call_args_list
+    assert 0 == len(server.connections)
+
+
+def test_another_error_of_accepting_is_not_hidden(
+    accepting: tuple[HttpServer, Mock, Mock],
+) -> None:
+    """The loop reports it."""
+    _, port, loop = accepting
+    port.accept.side_effect = OSError(errno.EINVAL, "closed")
+
+    with pytest.raises(OSError, match="closed"):
+        accept(loop)
