@@ -78,9 +78,11 @@ def test_a_second_line_shows_the_same_watch(shell):
 
 def test_another_port_needs_a_stop(shell):
     """The text has the address in use."""
-    shell.run("%triton watch --port 0")
+    receiver = shell.run("%triton watch --port 0").value.receiver
     error = shell.run("%triton watch --port 0").error
-    assert "receives already; %triton watch --stop ends that" in str(error)
+    assert (
+        f"%triton watch: {receiver!r} receives already; %triton watch --stop ends that"
+    ) == str(error)
 
 
 def test_stopping_releases_the_port(shell):
@@ -121,7 +123,22 @@ def test_a_file_is_a_watch(shell):
     assert repr(watch).endswith("35 spans received>")
 
 
-@pytest.mark.parametrize("line", ["missing.json", "--rate 5", "--server ftp://x"])
-def test_what_cannot_be_watched_is_an_error(shell, line):
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("missing.json", "'missing.json' cannot be read: No such file or directory"),
+        ("--rate 5", "--rate, --level and --count need --server URL"),
+        ("--level OFF", "--rate, --level and --count need --server URL"),
+        ("--count 0", "--rate, --level and --count need --server URL"),
+        (
+            "--server ftp://x",
+            "url='ftp://x' is not valid; expected the address of a server's HTTP port, "
+            "such as 'http://127.0.0.1:8000'",
+        ),
+    ],
+)
+def test_what_cannot_be_watched_is_an_error(shell, line, reason):
     """In one line, without a traceback."""
-    assert isinstance(shell.run(f"%triton watch {line}").error, UsageError)
+    error = shell.run(f"%triton watch {line}").error
+
+    assert (UsageError, f"%triton watch: {reason}") == (type(error), str(error))

@@ -134,3 +134,19 @@ def test_another_error_of_accepting_is_not_hidden(
 
     with pytest.raises(OSError, match="closed"):
         accept(loop)
+
+
+def test_a_port_that_is_closed_in_its_pause_stays_closed(
+    accepting: tuple[HttpServer, Mock, Mock],
+) -> None:
+    """Its number may belong to another file by then."""
+    server, port, loop = accepting
+    port.accept.side_effect = OSError(errno.EMFILE, "none")
+    accept(loop)
+    _, again, *arguments = loop.call_later.call_args.args
+    loop.reset_mock()
+    server.close_port(port, loop)
+    again(*arguments)
+
+    assert [call.remove_reader(port)] == loop.method_calls
+    assert [call()] == port.close.call_args_list
