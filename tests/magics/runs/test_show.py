@@ -653,6 +653,23 @@ def test_a_run_that_outlives_its_cell_fills_its_place_when_it_ends(runs):
     assert ["1"] == runs.outputs.shown
 
 
+def test_a_run_is_shown_again_when_its_last_execution_has_ended(runs, monkeypatch):
+    """Ctrl-C ended the run before; then it is shown once more, in its place."""
+    run = record()
+    runs.observe(run, run.calls[0])
+    run.ended, run.going_on = True, 1
+    shown = []
+    for document, going_on in [("at Ctrl-C", 1), ("too soon", 1), ("again", 0), ("", 0)]:
+        monkeypatch.setattr(places, "trace_now", lambda _, document=document: document)
+        run.going_on = going_on
+        runs.observe(run, None)
+        if not shown:
+            runs.end_cell()
+        shown += runs.outputs.shown
+
+    assert ["at Ctrl-C", "at Ctrl-C", "again", "again"] == shown
+
+
 def test_after_a_cleared_output_the_next_run_has_the_first_place(runs):
     """It contains the code; the cleared place is not filled."""
     cleared, kept = record("1"), record("2")
