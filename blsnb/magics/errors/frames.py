@@ -144,8 +144,8 @@ def excerpt(
     for number, source in enumerate(shown, first):
         label = str(number + offset)
         if number == line:
-            arrow = "-" * (width + 2 - len(label) - 1) + "> "
+            arrow = "-" * (width + 1 - len(label)) + "> "
             rows.append(mark(f"{arrow}{label} {source.rstrip()}"))
         else:
-            rows.append(f"{label.rjust(width + 3 - 1)} {source.rstrip()}".rstrip())
+            rows.append(f"{label.rjust(width + 2)} {source.rstrip()}".rstrip())
     return rows

@@ -38,6 +38,17 @@ def test_lines_are_those_of_python():
 def test_numbers_are_those_of_the_cell():
     """Line numbers include the cell's lines above the file's text."""
     assert ["    10 a = 1", "---> 11 b = 2"] == shown(2, offset=9)
+    assert ["   9999 a = 1", "-> 10000 b = 2"] == shown(2, offset=9998)
+
+
+def test_repeats_of_a_line_are_counted():
+    """Up to three are shown."""
+    three, four = "a\nb\nb\nb\na", "b\nb\nb\nb\na"
+
+    assert three == frames.without_repeats(three)
+    assert "b\nb\nb\n  … the line above 4 times in all\na" == frames.without_repeats(
+        four
+    )
 
 
 @pytest.mark.parametrize("line", [0, 5])

@@ -109,6 +109,9 @@ def test_the_exact_text_of_triton_is_shown(notebook):
 
     assert isinstance(ran.error, InferenceError)
     assert f"InferenceError: [INTERNAL] {ran.error.message}" in ran.report
+    assert (
+        "%tb shows every frame; %debug opens the debugger at the last line shown."
+    ) == ran.report.splitlines()[-1]
 
 
 def test_frames_of_blsnb_are_hidden(notebook):

@@ -10,7 +10,7 @@ from blsnb.errors import InferenceError
 from blsnb.inference_server import Server
 from blsnb.magics import default_server as default
 from blsnb.magics.load_tests import plan
-from blsnb.magics.load_tests.plan import check_bundle, plan_flags
+from blsnb.magics.load_tests.plan import plan_flags
 from blsnb.planning.plans.check import Check, Checked
 from blsnb.views.live import apply_button
 
@@ -283,7 +283,7 @@ def test_a_check_is_a_page_and_a_text(double):
     [row] = double.run(BENCH).value.rows
     measured = Checked(20, 1500, 3000, (row._replace(rate=20.0),))
     check = Check(plan, (measured,), ("a < b",))
-    shown = check_bundle(check)
+    shown, _ = double.shell.display_formatter.format(check)
 
     assert {"text/html", "text/plain"} == shown.keys()
     assert str(check) == shown["text/plain"]

@@ -659,7 +659,12 @@ def test_a_run_is_shown_again_when_its_last_execution_has_ended(runs, monkeypatc
     runs.observe(run, run.calls[0])
     run.ended, run.going_on = True, 1
     shown = []
-    for document, going_on in [("at Ctrl-C", 1), ("too soon", 1), ("again", 0), ("", 0)]:
+    for document, going_on in [
+        ("at Ctrl-C", 1),
+        ("too soon", 1),
+        ("again", 0),
+        ("", 0),
+    ]:
         monkeypatch.setattr(places, "trace_now", lambda _, document=document: document)
         run.going_on = going_on
         runs.observe(run, None)

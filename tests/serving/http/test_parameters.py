@@ -5,7 +5,27 @@ from __future__ import annotations
 import pytest
 
 from blsnb.serving.http import infer
-from blsnb.serving.http.parameters import custom
+from blsnb.serving.http.parameters import custom, parameters_of
+
+FIELDS = {
+    "sequence_id": "s",
+    "sequence_start": True,
+    "sequence_end": False,
+    "priority": 2,
+    "timeout": 3,
+}
+
+
+def test_fields_of_a_request_are_no_parameters_of_its_model() -> None:
+    """The option of the protocol reaches the model neither."""
+    document = {"parameters": {**FIELDS, "binary_data_output": True, "scale": 2}}
+
+    found = parameters_of(document)
+    assert (FIELDS, True, {"scale": 2}) == (
+        found.reserved,
+        found.protocol_option,
+        found.custom,
+    )
 
 
 @pytest.mark.parametrize(
