@@ -120,7 +120,7 @@ class ModelStatus:
         RepositoryError
             There is no such model.
         """
-        assert self.imply is not None, "the status is not of `Server.model`"
+        assert self.imply is not None  # As in each status of `Server.model`.
         return self.imply(self.name, runs)
 
     def __repr__(self) -> str:

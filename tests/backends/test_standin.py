@@ -468,8 +468,12 @@ ensemble_scheduling { step { model_name: "leaf" model_version: -1
     run = stood.infer("whole", {"A": [[1, 2]]})
 
     assert [[0, 0]] == run["B"].tolist()
-    with pytest.raises(ModelLoadError, match="an ensemble has no backend"):
+    with pytest.raises(ModelLoadError) as refused:
         stood.standin("whole", zeros=True)
+    assert (
+        "an ensemble has no backend: 'whole' consists of models, and a stand-in can "
+        "replace each of them"
+    ) == str(refused.value)
 
 
 def y_of(server) -> list[float]:

@@ -309,6 +309,10 @@ asyncio.run(server.async_infer("m", {{"X": [1.0]}}))
 stream = server.stream("m", {{"X": [1.0]}})
 """
 USES = """
+FORKED = (
+    "this process was forked from that of the server, without its threads; make a "
+    "blsnb.Server() here, or start the process with the method 'spawn'"
+)
 signal.alarm(30)
 uses = [
     lambda: server.infer("m", {"X": [1.0]}),
@@ -324,7 +328,7 @@ for use in uses:
     try:
         use()
     except blsnb.ServerClosedError as error:
-        assert "this process was forked" in str(error), error
+        assert str(error) == FORKED, error
     else:
         os._exit(1)
 with blsnb.Server() as own:

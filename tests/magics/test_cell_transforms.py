@@ -6,7 +6,10 @@ from blsnb.magics.cell_transforms import move_to_the_end, source_below
 
 from .models import DOUBLE
 
-WHERE = "must be the first line of its cell: what stands above it, comments too, "
+WHERE = (
+    "must be the first line of its cell: what stands above it, comments too, belongs "
+    "below it or into another cell"
+)
 CALL = "get_ipython().run_line_magic('triton_model', 'add --quiet')\n"
 
 
@@ -66,7 +69,7 @@ def test_a_cell_magic_below_something_says_where_it_belongs(notebook, above, mag
     cell = DOUBLE.lstrip().replace("triton_model", magic)
     ran = notebook.run(f"{above}{cell}")
 
-    assert f"UsageError: %%{magic} {WHERE}" in ran.stderr
+    assert f"UsageError: %%{magic} {WHERE}\n" in ran.stderr
 
 
 def test_a_magic_in_a_string_is_ignored(notebook):

@@ -1,5 +1,7 @@
 """Specification of the findings on the card of a cell's model."""
 
+import re
+
 from model_graph.test_source_checks import MODEL
 
 
@@ -13,6 +15,19 @@ def test_the_card_of_a_cell_has_the_findings_with_its_lines(notebook):
     [shown] = ran.outputs
     assert "m version 1 READY" in shown["text/plain"]
     assert "line 10 (model.py:9): undefined name 'answer'" in shown["text/plain"]
+
+
+def test_further_findings_are_counted(notebook):
+    """Eight are shown, the first of an import."""
+    names = [f"n{number}" for number in range(10)]
+    ran = notebook.run(
+        "%%triton_model m --input X:FP32[4] --output Y:FP32[4]\n"
+        + MODEL.format("; ".join(names))
+    )
+    shown = ran.outputs[0]["text/plain"]
+
+    assert names[:7] == re.findall("undefined name '(.*)'", shown)
+    assert shown.endswith("and 3 more findings")
 
 
 def test_a_finding_in_another_cell_names_that_cell(notebook):

@@ -105,8 +105,12 @@ def test_a_setting_that_comes_too_late_is_reported_once(server):
     options.show = not options.show
     assert server is default.server()
     options.keep_runs = 3
-    with pytest.warns(UserWarning, match=r"options\.keep_runs changed after the defa"):
+    with pytest.warns(UserWarning, match="keep_runs") as caught:
         default.server()
+    assert [
+        "blsnb.options.keep_runs changed after the default server was made; only the "
+        "next one follows: blsnb.server().close() closes this one, with its models"
+    ] == [str(each.message) for each in caught]
     assert server is default.server()
     server.close()
     assert 3 == parts_of(default.server()).recorder.keep_runs

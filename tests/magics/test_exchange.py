@@ -106,7 +106,12 @@ def test_a_folder_without_models_is_explained(notebook, tmp_path):
     """An empty table would be unclear."""
     printed = notebook.run(f"%triton import {tmp_path}").stdout
 
-    assert f"There are no models in {tmp_path}" in printed
+    assert (
+        f"There are no models in {tmp_path}: each would be a folder in it.\n"
+    ) == printed
+    assert (
+        "There are no models yet; define one in a %%triton_model cell.\n"
+    ) == notebook.run("%triton models").stdout
 
 
 def test_a_model_is_watched(double):

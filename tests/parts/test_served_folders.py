@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cells import CONFIG, DOUBLE
 
-from blsnb.errors import ModelLoadError
+from blsnb.errors import BlsnbError, ModelLoadError
 from blsnb.parts.server_parts import parts_of
 
 
@@ -34,6 +34,29 @@ def test_an_override_is_exported_as_it_serves(overridden, tmp_path, names):
     }
     text = (tmp_path / "to" / "double" / "config.pbtxt").read_text(encoding="utf-8")
     assert "max_batch_size: 3" in text
+
+
+def test_an_export_says_that_another_configuration_serves(overridden, tmp_path):
+    """It contains the folder's."""
+    exported = overridden.export_repository(tmp_path / "to")
+
+    assert (
+        "double: it serves with a configuration or files of its load() call, but its "
+        "folder was exported"
+    ) in exported.notes
+
+
+def test_lines_of_a_model_that_does_not_serve_cannot_be_timed(server):
+    """The error names the model."""
+    server.define("double", DOUBLE, config=CONFIG)
+    run = server.infer("double", {"X": [1.0]})
+    server.unload("double")
+
+    with pytest.raises(BlsnbError) as refused:
+        run.replay(lines=True)
+    assert (
+        "lines=True needs Python code: 'double' is not a loaded model with a model.py"
+    ) == str(refused.value)
 
 
 def test_a_model_that_never_loaded_has_no_state(server):

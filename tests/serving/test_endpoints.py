@@ -253,10 +253,15 @@ def test_another_machines_address_is_refused(server: Server) -> None:
 def test_other_addresses_give_a_warning(server: Server) -> None:
     """Other machines could run code here."""
     with (
-        pytest.warns(UserWarning, match="everybody who can reach this address"),
+        pytest.warns(UserWarning, match=r"0\.0\.0\.0") as caught,
         serve(server, http=None, grpc=0, metrics=None, host="0.0.0.0"),
     ):
         pass
+    assert [
+        "models are served on 0.0.0.0: everybody who can reach this address can run "
+        "them, and load other code into this process. Omit host to serve them to this "
+        "machine only."
+    ] == [str(each.message) for each in caught]
     with warnings.catch_warnings(), serve(server, **FREE, host="::1"):
         warnings.simplefilter("error")
 

@@ -121,7 +121,7 @@ def _elements(dtype: DType, count: int, text: str, verbatim: str | None) -> byte
         # To the nearest: six digits are a little beside the number.
         return ((wide.view(np.uint32) + 0x8000) >> 16).astype(np.uint16).tobytes()
     if dtype.dtype is None:
-        raise ValueError(f"no such type: {dtype.datatype}")
+        raise ValueError
     if dtype.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return np.array(list(map(float, words))).astype(dtype.dtype).tobytes()
@@ -132,7 +132,7 @@ def _integers(values: list[int], dtype: np.dtype[Any]) -> bytes:
     # NumPy 1 would cut a number that is too large.
     limits = np.iinfo(dtype)
     if any(not limits.min <= value <= limits.max for value in values):
-        raise ValueError(f"out of the bounds of {dtype}")
+        raise ValueError
     return np.array(values, dtype).tobytes()
 
 
@@ -157,10 +157,9 @@ def _is_list(text: str) -> bool:
 
 
 def _between(text: str, quote: str, between: str) -> list[str]:
-    if len(text) < 2 * len(quote) or not text.startswith(quote):
-        raise ValueError("an element without quotes")
-    if not text.endswith(quote):
-        raise ValueError("an element without an end")
+    quoted = text.startswith(quote) and text.endswith(quote)
+    if len(text) < 2 * len(quote) or not quoted:
+        raise ValueError
     return text[len(quote) : -len(quote)].split(between)
 
 
@@ -168,7 +167,7 @@ def _characters(count: int, text: str, verbatim: str | None) -> bytes:
     for each in (text, verbatim):
         if each is not None and len(each) == max(0, 2 * count - 1):
             return bytes(map(_byte, each[::2]))
-    raise ValueError(f"not {count} characters")
+    raise ValueError
 
 
 def _byte(character: str) -> int:

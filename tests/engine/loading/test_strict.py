@@ -40,6 +40,9 @@ def test_a_model_without_a_configuration_does_not_load(server):
         f"failed to open text file for read {file}: No such file or directory"
         == raised.value.reason
     )
+    assert "With strict_model_config every model needs a config.pbtxt." == (
+        raised.value.advice
+    )
 
 
 def test_the_hook_that_completes_is_not_called(server):

@@ -32,8 +32,13 @@ def test_an_ignored_breakpoint_is_reported(debugger, notebook):
     notebook.run(STOPPING)
     ran = notebook.run(f"import blsnb\nfor _ in range(3):\n    {INFER}")
 
-    assert 1 == ran.stdout.count("did not stop: the debugger of the notebook is off")
-    assert f"breakpoint() at cell {notebook.cell(ago=1)} line" in ran.stdout
+    [text] = ran.stdout.splitlines()
+    begun, _, advice = text.partition(" did not stop: ")
+    assert f"breakpoint() at cell {notebook.cell(ago=1)} line" in begun
+    assert (
+        "the debugger of the notebook is off. Turn it on (the bug at the top right of "
+        "JupyterLab) and run the cell again, or use import pdb; pdb.set_trace()."
+    ) == advice
     assert 0 == debugger.stops
 
 

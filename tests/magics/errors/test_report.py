@@ -112,6 +112,33 @@ def test_the_exact_text_of_triton_is_shown(notebook):
     assert (
         "%tb shows every frame; %debug opens the debugger at the last line shown."
     ) == ran.report.splitlines()[-1]
+    assert "-" * 75 == ran.report.splitlines()[0]
+
+
+def test_the_frames_next_to_the_error_are_shown(notebook):
+    """Those above eight are counted."""
+    notebook.run(FAILING)
+    first, last = infer("double").splitlines()
+    calls = [f"def f{n + 1}(): return f{n}()" for n in range(8)]
+    ran = notebook.run("\n".join([first, f"def f0(): {last}", *calls, "f8()"]))
+
+    assert "… 2 frames above\n" in ran.report
+    assert 8 == ran.report.count(f"cell {notebook.cell()} line ")
+
+
+def test_the_last_causes_of_an_error_are_shown(notebook):
+    """Four of a chain."""
+    lines = """error = None
+        for n in range(6):
+            try:
+                raise ValueError(f"cause {n}") from error
+            except ValueError as caught:
+                error = caught
+        raise error"""
+    notebook.run(DOUBLE.replace("answers = []", lines))
+    ran = notebook.run(infer("double"))
+
+    assert ["2", "3", "4", "5"] == re.findall(r"ValueError: cause (\d)", ran.report)
 
 
 def test_frames_of_blsnb_are_hidden(notebook):

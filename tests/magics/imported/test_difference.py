@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 from reviewed import reviewed
 
-from blsnb.magics.imported import difference
 from blsnb.magics.imported.difference import bundle
 from blsnb.repository.imported.derived import Edit
 from blsnb.repository.imported.write_back import ChangedModel
@@ -82,11 +81,10 @@ def test_the_page_is_the_reviewed_one(changed):
     assert reviewed(file, page) == page
 
 
-def test_a_long_difference_is_cut(changed, monkeypatch):
-    """The number of further lines is the last one; a line less has none."""
-    monkeypatch.setattr(difference, "_MAX_LINES", 5)
-    cut = changed(model=("a\n", "b\nc\nd\n", "a\n"))
-    whole = changed(other=("a\n", "b\n", "a\n"))
+def test_a_long_difference_is_cut(changed):
+    """The number of lines beyond 2,000 is the last one; four of a head count."""
+    cut = changed(model=("a\n", "b\n" * 1998, "a\n"))
+    whole = changed(other=("a\n", "b\n" * 1996, "a\n"))
 
     assert ["+b", "… 2 more lines"] == bundle([cut])["text/plain"].splitlines()[-2:]
-    assert "+b" == bundle([whole])["text/plain"].splitlines()[-1]
+    assert ["+b"] * 1996 == bundle([whole])["text/plain"].splitlines()[-1996:]
