@@ -151,7 +151,10 @@ def test_a_complete_model_has_no_finding(double):
 @pytest.mark.parametrize("version", [-1, 2**63])
 def test_a_version_that_no_server_loads_is_refused(server, version):
     """Its folder would be ignored, and the model seem to have no source."""
-    with pytest.raises(RepositoryError, match=f"version={version} is not valid"):
+    with pytest.raises(RepositoryError) as refused:
         server.define("double", DOUBLE, config=CONFIG, version=version)
+    assert (
+        f"version={version} is not valid; expected 0 to 9,223,372,036,854,775,807"
+    ) == str(refused.value)
 
     assert [] == server.models()

@@ -9,6 +9,7 @@ import reprlib
 from pathlib import Path
 
 import pytest
+from whole_text import whole
 
 from blsnb.errors import RepositoryError
 from blsnb.files import swap
@@ -297,8 +298,11 @@ def test_a_name_cannot_lead_out_of_the_repository(repository, tmp_path):
 def test_a_missing_file_to_copy_is_named(repository, tmp_path):
     """Before anything is written for good; a folder is named as such."""
     for file, found in ((tmp_path / "none", "nothing"), (tmp_path, "a folder")):
-        text = f"'1/weights' cannot be read: there is no file {file} ({found} is there)"
-        with pytest.raises(RepositoryError, match=re.escape(text)):
+        text = (
+            f"the content of '1/weights' cannot be read: there is no file {file} "
+            f"({found} is there); pass the path of a file, or its bytes"
+        )
+        with pytest.raises(RepositoryError, match=whole(text)):
             change(repository, {"1/model.py": "", "1/weights": file})
 
     assert {} == tree(repository.private_root)

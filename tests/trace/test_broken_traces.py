@@ -20,7 +20,7 @@ from blsnb.options import options
 from blsnb.trace.files.export import write_traces
 from blsnb.trace.files.v2.chunks import MAGIC
 from blsnb.trace.spans import Trace
-from blsnb.trace.triton.events import Metadata
+from blsnb.trace.triton.events import Metadata, Stamp, UnreadRange
 from blsnb.trace.triton.trace_file import read_traces
 from blsnb.views.documents import document
 from blsnb.views.tree import tree
@@ -180,6 +180,20 @@ def test_waiting_for_a_request_is_not_its_end(read, name):
     assert (5, 5) == (trace.start_ns, trace.end_ns)
 
 
+@pytest.mark.parametrize(
+    ("id_", "ns", "kind"),
+    [
+        (0, 0, Stamp),
+        (2**64 - 1, 2**63 - 1, Stamp),
+        (2**64, 1, UnreadRange),
+        (1, 2**63, UnreadRange),
+    ],
+)
+def test_a_number_that_triton_cannot_write_is_unread(id_, ns, kind):
+    """Ids have 64 bits, times one less."""
+    assert [kind] == [type(each) for each in reader(file_of(stamp(id_, "X", ns)))]
+
+
 def test_a_saved_run_is_not_a_trace(tmp_path):
     """The error names the function that reads it."""
     path = tmp_path / "a.blsrun"
@@ -322,8 +336,8 @@ def test_more_models_than_can_be_numbered_are_one(read):
     [
         {"shape": "-1"},
         {"shape": [1]},
-        {"shape": "1," * 70},
-        {"shape": "1" * 30},
+        {"shape": "1," * 64 + "1"},
+        {"shape": "1" * 20},
         {"shape": "\u0661"},
         {"data": 1},
         {"name": None},
@@ -345,6 +359,7 @@ HOSTILE_TENSORS = {
     "a shape that fits no memory": ("1000000000000,1000000000", "FP32", "1"),
     "a shape that fits no number": ("9" * 19 + "," + "9" * 19, "FP32", "1"),
     "an empty shape": ("", "FP32", "7"),
+    "64 axes": ("1," * 63 + "1", "FP32", "7"),
     "a type of its own": ("1", "COMPLEX", "1"),
     "not even": ("0,0,0", "UINT8", "abc"),
 }

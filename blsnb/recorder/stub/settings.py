@@ -123,7 +123,7 @@ def _id_names(text: str) -> tuple[str, ...]:
 
 
 _SWITCH = (_switch, "0 or 1")
-_PATTERNS = (_patterns, "names separated by commas, such as IMAGE,TOKEN*")
+_PATTERNS = (_patterns, "")  # No text is invalid.
 _COUNT = (_count, "a number of bytes")
 _READ: dict[str, tuple[Callable[[str], Any], str]] = {
     "rate": (_share, "a number from 0 to 1"),

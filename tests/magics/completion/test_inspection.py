@@ -41,6 +41,14 @@ def test_names_of_a_model_are_explained(text, expected):
     assert expected in documentation_at(text)
 
 
+def test_at_most_three_functions_of_a_name_are_explained():
+    """Each branch may define another one."""
+    branches = "".join(f"if x:\n    def f(a{n}): pass\n" for n in range(4))
+    cell = f"%%triton_model m\n{branches}f("
+
+    assert 3 == documentation(cell, len(cell)).count("f(a")
+
+
 @pytest.mark.parametrize("cell", ["import numpy as np\nnp.zeros", "%%time\nnp.zeros"])
 def test_other_cells_are_left_to_ipython(cell):
     """Their names are those of the notebook."""

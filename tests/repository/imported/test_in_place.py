@@ -101,6 +101,24 @@ def test_the_second_of_two_kernels_is_refused(root):
     second.close()
 
 
+def test_a_file_that_two_models_share_is_not_written(root):
+    """Both would replace it."""
+    shared, link = root / "a" / "1" / "model.py", root / "b" / "config.pbtxt"
+    link.unlink()
+    link.symlink_to(shared)
+    before = texts(root)
+    repository, models = opened(root)
+    with pytest.raises(RepositoryError) as refused:
+        write_back(models)
+    repository.close()
+
+    assert (
+        f"{shared.resolve()} is a link shared by two changed models; nothing was "
+        "written"
+    ) == str(refused.value)
+    assert before == texts(root)
+
+
 def test_two_exports_wait_for_each_other(root, changed, monkeypatch):
     """For a limited time."""
     monkeypatch.setattr(in_place, "_LOCK_TIMEOUT_S", 0.05)
