@@ -126,6 +126,16 @@ def test_the_frames_next_to_the_error_are_shown(notebook):
     assert 8 == ran.report.count(f"cell {notebook.cell()} line ")
 
 
+def test_a_magic_is_shown_as_it_was_typed(notebook):
+    """IPython's call of it is not; quotes stay."""
+    notebook.run(FAILING)
+    line = "%triton infer double X=[float('1')]"
+    ran = notebook.run(f"x = 1\n{line}")
+
+    assert f"\ncell {notebook.cell()}: {line}\n" in ran.report
+    assert "run_line_magic" not in ran.report
+
+
 def test_the_last_causes_of_an_error_are_shown(notebook):
     """Four of a chain."""
     lines = """error = None
