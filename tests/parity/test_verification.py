@@ -97,7 +97,8 @@ def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
         (
             {"model_name": "other"},
             RepositoryError,
-            "there is no model 'other'; there are: ",
+            "there is no model 'other'; there are: outer, sine, slow, stream. Did you "
+            "mean 'outer'?",
         ),
         ({"model_name": 5}, TypeError, "model_name=5 is not valid; expected a string"),
         ({"target": 5}, TypeError, "target=5 is not valid; expected a string"),
@@ -109,7 +110,7 @@ def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
         ),
         ({"atol": -1}, ValueError, "atol=-1 is not valid; expected 0 or more"),
         ({"rtol": -1}, ValueError, "rtol=-1 is not valid; expected 0 or more"),
-        ({"timeout_s": -1}, ValueError, "timeout_s=-1 is not valid; expected 0 or"),
+        ({"timeout_s": -1}, ValueError, "timeout_s=-1 is not valid; expected 0 or more"),
         ({"install": 5}, TypeError, "install=5 is not valid; expected True or False"),
         ({"progress": 5}, TypeError, "progress=5 is not valid; expected a function"),
     ],
@@ -117,7 +118,7 @@ def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
 def test_arguments_are_checked_before_anything_is_sent(ours, changed, error, text):
     """An unknown model is refused with the known ones."""
     arguments = {"model_name": "sine", "target": "grpc://a:1", **changed}
-    with pytest.raises(error, match=f"^{re.escape(text)}"):
+    with pytest.raises(error, match=f"^{re.escape(text)}$"):
         ours.compare(arguments.pop("model_name"), **arguments)
 
 
