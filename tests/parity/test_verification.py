@@ -110,7 +110,11 @@ def test_nothing_is_sent_after_a_missing_response(ours, monkeypatch):
         ),
         ({"atol": -1}, ValueError, "atol=-1 is not valid; expected 0 or more"),
         ({"rtol": -1}, ValueError, "rtol=-1 is not valid; expected 0 or more"),
-        ({"timeout_s": -1}, ValueError, "timeout_s=-1 is not valid; expected 0 or more"),
+        (
+            {"timeout_s": -1},
+            ValueError,
+            "timeout_s=-1 is not valid; expected 0 or more",
+        ),
         ({"install": 5}, TypeError, "install=5 is not valid; expected True or False"),
         ({"progress": 5}, TypeError, "progress=5 is not valid; expected a function"),
     ],

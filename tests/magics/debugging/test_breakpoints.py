@@ -177,6 +177,9 @@ def test_frames_are_named_by_their_cells(kernel):
     assert cell.startswith("<module> (In[")
 
 
+NO_CODE = "there is no code on this line or above it in the cell"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "bound"),
     [
@@ -193,3 +196,5 @@ def test_a_dot_without_code_is_moved_or_not_verified(kernel, text, line, bound):
 
     expected = (True, asked + bound) if bound is not None else (False, asked)
     assert expected == (dot["verified"], dot["line"])
+    reason = None if dot["verified"] else NO_CODE
+    assert reason == dot.get("message")

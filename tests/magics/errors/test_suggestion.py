@@ -33,7 +33,8 @@ def error_of(action):
         (
             "pb_utils.InferenceResponse(",
             "pb_utils.InferenceResponseSender(",
-            "InferenceResponseSender is in c_python_backend_utils, which",
+            "\nInferenceResponseSender is in c_python_backend_utils, which a model can "
+            "import as well.\n",
         ),
     ],
 )
