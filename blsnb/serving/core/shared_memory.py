@@ -203,7 +203,7 @@ def _checked(name: str, key: str, offset: int, byte_size: int) -> SharedObject:
                 f"failed to register shared memory region '{name}': invalid args"
             )
         if not byte_size:
-            raise OSError(errno.EINVAL, "nothing to map")
+            raise ValueError
         shared.map(offset, byte_size)
     except (OSError, OverflowError, ValueError) as error:
         number = getattr(error, "errno", None) or errno.EINVAL

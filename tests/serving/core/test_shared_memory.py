@@ -66,6 +66,26 @@ def test_a_window_outlives_its_region(memory, shared) -> None:
         memory.window("r", 0, 8)
 
 
+@pytest.mark.parametrize(
+    ("offset", "byte_size", "reason"),
+    [
+        (0, 8193, "invalid args"),
+        (0, 0, "unable to process address spaceInvalid argument"),
+        (2**64 - 8, 16, "unable to process address spaceInvalid argument"),
+    ],
+)
+def test_a_part_that_cannot_be_mapped_is_refused(
+    memory, shared, offset: int, byte_size: int, reason: str
+) -> None:
+    """Its end beyond 64 bits begins at 0 again, as on Triton."""
+    with pytest.raises(RequestError) as refused:
+        memory.register("r", shared.name, offset, byte_size)
+
+    assert (
+        f"failed to register shared memory region 'r': {reason}"
+    ) == refused.value.message
+
+
 def test_an_output_that_is_too_large_is_refused(memory, shared) -> None:
     """Nothing is written."""
     memory.register("r", shared.name, 0, 8)
