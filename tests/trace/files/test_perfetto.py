@@ -216,3 +216,19 @@ def test_version_0_is_shown_and_an_unknown_one_is_not(version, shown):
     call = next(each for each in events_of(script.trace()) if each["ph"] == "X")
 
     assert shown == {n: v for n, v in call["args"].items() if n == "version"}
+
+
+def test_a_number_that_a_viewer_would_round_is_a_text():
+    """JavaScript has 53 bits for whole numbers, and JSON no infinity."""
+    exact, rounded, infinite = 2**53, -(2**53) - 1, float("inf")
+    trace = samples.invoice_run()
+    pairs = (("exact", exact), ("rounded", rounded), ("infinite", infinite))
+    first = replace(trace.spans[0], response_parameters=pairs)
+    events = events_of(replace(trace, spans=(first, *trace.spans[1:])))
+
+    [shown] = [
+        each["args"]["response_parameters"]
+        for each in events
+        if each.get("args", {}).get("response_parameters")
+    ]
+    assert {"exact": exact, "rounded": str(rounded), "infinite": "inf"} == shown
