@@ -164,3 +164,16 @@ def test_speedscope_has_a_profile_for_each_model():
     assert [[EXECUTE.function], [EXECUTE.function, "helper"]] == stacks
     assert [2.2, 3.3] == pytest.approx(top["weights"])
     assert top["endValue"] == pytest.approx(5.5)
+
+
+def test_the_text_of_a_profile_has_the_twenty_lines_with_most_samples():
+    """A line of a file without a source is named by its number."""
+    rows = [
+        Sampled(0, "m", (StackFrame("f", "f.py", number, True),), number)
+        for number in range(1, 22)
+    ]
+    shown = str(RunProfile(invoice_run(), SampleProfile(rows, 1_000_000, 1_000_000)))
+
+    assert [f"m  f.py:{number}" for number in range(21, 1, -1)] == [
+        line.partition(" ms  ")[2] for line in shown.splitlines()[1:]
+    ]
