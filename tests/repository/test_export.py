@@ -261,7 +261,7 @@ def test_a_full_disk_leaves_nothing_half(repository, target, monkeypatch):
 
     assert (
         f"the export to {target} ended early: the disk is full. Exported: a. "
-        "As before: b."
+        "As before: b. Free some space, and export again."
     ) == str(caught.value)
     assert tree(repository.private_root / "a") == tree(target / "a")
     assert before == tree(target / "b")

@@ -103,7 +103,10 @@ ROWS: dict[str, Any] = {
         "TENS",
         {"name": ["X"] * n, "datatype": {"runs": [[n, "INT8"]]}},
     ),
-    "counted": lambda n: ("FOLD", {"folded": rows(n, "model"), "gaps": EMPTY}),
+    "counted": lambda n: (
+        "FOLD",
+        {"folded": rows(n, "model", calls=1), "gaps": EMPTY},
+    ),
     "gaps": lambda n: ("FOLD", {"folded": EMPTY, "gaps": rows(n, "model")}),
     "answers": lambda n: ("ANSW", {"responses": {"final": [True] * n}}),
 }

@@ -143,7 +143,7 @@ def test_runs_without_the_value_of_an_input_are_left_out_among_others(tmp_path):
         for rows in (runs, tmp_path):
             with pytest.warns(
                 UserWarning,
-                match=rf"\A1 of 2 recorded requests are left out: run {runs[0].id}: ",
+                match=rf"\A1 of 2 recorded requests left out: run {runs[0].id}: ",
             ):
                 [row] = row_source(rows, ["X"])
             assert [1, 2] == row.inputs["X"].tolist()

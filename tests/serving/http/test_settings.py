@@ -11,7 +11,7 @@ from blsnb.serving.http.settings import tracing
 def test_a_level_of_null_is_that_of_the_start(server):
     """For a model it would be that of the server."""
     start = TraceSetting(trace_file="f", trace_level=("TENSORS",))
-    settings = TraceSettings(start, lambda setting: None)
+    settings = TraceSettings(start, lambda setting: None, lambda setting: -1)
     catalog = parts_of(server).engine.catalog
     levels = []
     for level in (["TIMESTAMPS"], None):

@@ -249,7 +249,7 @@ def test_what_waits_in_the_backlog_names_eight_sequences_with_slots(count):
         batcher.add(queued, sequence, SEQUENCE_START, 0)
     [batch] = batcher.decide(0, [0]).batches
 
-    more = ", …" if count > 8 else ""
+    more = " and 1 more" if count > 8 else ""
     words = f"slots are taken by sequences 1, 2, 3, 4, 5, 6, 7, 8{more}"
     assert [(n, words) for n in range(count + 1, count + 65)] == [
         (left.request, reason.words.partition(": ")[2])
