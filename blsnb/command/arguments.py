@@ -85,5 +85,4 @@ def check_installed(module: str, package: str) -> None:
 def become(module: str, words: Sequence[str]) -> NoReturn:
     """Replace this process by ``python -m module``, which receives all signals."""
     print(end="", flush=True)
-    print(end="", file=sys.stderr, flush=True)
     os.execv(sys.executable, [sys.executable, "-m", module, *words])

@@ -19,7 +19,7 @@ ASIDE = ("browser", "conformance", "mutants")
 """Folders in `tests/` that are not rooms."""
 BESIDE = ["env", "-u", "BLSNB_HIDE_TRITON", f"BLSNB_TRITON={ROOT / '.triton'}"]
 """The beginning of a command whose tests run beside a real server."""
-OF_SERVERS = ("parity", "planning", "recorder")
+OF_SERVERS = ("backends", "parity", "planning", "recorder")
 """Rooms with code that only runs in a real server, or beside one."""
 Command = list[str]
 
