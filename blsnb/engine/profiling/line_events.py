@@ -185,7 +185,10 @@ class Monitoring:
                 events.entered(frame, True)
 
         def unwound(code: CodeType, *_: Any) -> None:
-            events.left(sys._getframe(1))
+            # Other code may hold what `left` locks: Ctrl-C in a wait of this timer.
+            frame = sys._getframe(1)
+            if events.concerns(frame):
+                events.left(frame)
 
         left = reporting(lambda frame, _: events.left(frame))
         return {
