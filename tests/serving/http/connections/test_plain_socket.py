@@ -59,6 +59,8 @@ def test_a_response_is_sent_while_the_client_takes_it(
 ) -> None:
     """All of it, as long as it takes something."""
     plain, client = ends
+    # The client's thread may have to wait for a processor.
+    plain.connection.settimeout(WAIT_S)
     found: list[bytes] = []
     reader = threading.Thread(target=lambda: found.append(all_of(client)))
     reader.start()
