@@ -177,7 +177,7 @@ def runs(draw: st.DrawFn) -> SavedRun:
     ends = st.sampled_from(known)
     count = st.integers(0, 1 << 40)
     took = st.lists(st.tuples(st.integers(0, 8 * 63), count), max_size=3).map(tuple)
-    counts = [count] * 5
+    counts = [st.integers(1, 1 << 40), *[count] * 4]
     folded = st.builds(FoldedCalls, st.none() | ends, ends, *counts, took)
     some = st.lists(st.sampled_from(given), max_size=2) if given else st.just([])
     response = st.builds(
