@@ -325,6 +325,7 @@ def _execute(
             f"Python model {instance.model_file} does not implement `execute` method."
         )
     if instance.threads.inline:
+        # As in `without_loop`, which would be one more call for each request.
         if asyncio._get_running_loop() is None:
             return _on_thread(instance, execution, hook, requests)
         return without_loop(_on_thread, instance, execution, hook, requests)
